@@ -26,6 +26,11 @@ pub const TERM: &str = "TERM";
 /// A token for GitHub, as its own CLI reads it.
 pub const GH_TOKEN: &str = "GH_TOKEN";
 
+/// `true` where a workflow of GitHub Actions, or of a forge like it, runs drive.
+pub const GITHUB_ACTIONS: &str = "GITHUB_ACTIONS";
+/// The file that the Markdown summary of a workflow's step is appended to.
+pub const GITHUB_STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
 /// A snapshot of the environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment {

@@ -58,6 +58,28 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     written
 }
 
+/// Writes a file for another program to read, and its folder where that is missing. A pipe or a
+/// device is written to, not replaced.
+pub fn deliver(path: &Path, content: &[u8]) -> io::Result<()> {
+    let path = std::path::absolute(path)?;
+    match std::fs::metadata(&path) {
+        Ok(known) if !known.is_file() && !known.is_dir() => {
+            File::options().write(true).open(&path)?.write_all(content)
+        }
+        Ok(_) | Err(_) => {
+            std::fs::create_dir_all(parent_of(&path)?)?;
+            replace(&path, content)
+        }
+    }
+}
+
+/// Appends what `content` makes of the file's present size.
+pub fn append(path: &Path, content: impl FnOnce(u64) -> String) -> io::Result<()> {
+    let mut file = File::options().append(true).create(true).open(path)?;
+    let size = file.metadata()?.len();
+    file.write_all(content(size).as_bytes())
+}
+
 /// Removes a file, durably. Fine when there is none.
 pub fn remove_file(path: &Path) -> io::Result<()> {
     match std::fs::remove_file(path) {
@@ -152,6 +174,30 @@ mod tests {
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o640);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_delivered_file_gets_its_folder_and_replaces_no_device() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new/folder/file");
+        deliver(&path, b"one").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"one");
+        let link = dir.path().join("null");
+        std::os::unix::fs::symlink("/dev/null", &link).unwrap();
+        deliver(&link, b"two").unwrap();
+        let device = std::fs::metadata("/dev/null").unwrap();
+        assert!(!device.is_file() && std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        let below_a_file = path.join("file");
+        assert!(deliver(&below_a_file, b"x").is_err());
+    }
+
+    #[test]
+    fn appended_text_may_depend_on_the_size_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        append(&path, |size| format!("{size};")).unwrap();
+        append(&path, |size| format!("{size};")).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"0;2;");
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod environment;
 pub mod files;
 pub mod forge;
 pub mod git;
+pub mod hooks;
 pub mod process;
 pub mod run_id;
 pub mod sandbox;

@@ -15,6 +15,10 @@ pub(crate) struct Answer {
     document: PrintedDocument,
     text: String,
     failure: Option<Problem>,
+    /// Whether the text says the failure, so that it need not be said again.
+    says_failure: bool,
+    /// Commands for the runner of a workflow. The text beside them cannot add to them.
+    workflow_commands: Option<String>,
 }
 
 /// A document as it is printed: an object whose first field is its schema.
@@ -52,6 +56,8 @@ impl Answer {
             document: PrintedDocument::new(document)?,
             text: text.into(),
             failure: None,
+            says_failure: false,
+            workflow_commands: None,
         })
     }
 
@@ -66,6 +72,8 @@ impl Answer {
             }),
             text: String::new(),
             failure: Some(problem),
+            says_failure: false,
+            workflow_commands: None,
         }
     }
 
@@ -82,6 +90,30 @@ impl Answer {
             Some(problem) => self.failed(problem),
             None => self,
         }
+    }
+
+    /// Marks the text as saying all that the failure says: without `--json` only the exit code
+    /// repeats it.
+    pub(crate) fn says_failure(mut self) -> Self {
+        self.says_failure = true;
+        self
+    }
+
+    /// Prints these commands for the runner of a workflow before the text, or on standard error with
+    /// `--json`. The caller makes sure that the text holds no other command.
+    pub(crate) fn with_workflow_commands(mut self, commands: String) -> Self {
+        self.workflow_commands = Some(commands);
+        self
+    }
+
+    /// Commands for the runner of a workflow, where the command was asked for them.
+    pub(crate) fn workflow_commands(&self) -> Option<&str> {
+        self.workflow_commands.as_deref()
+    }
+
+    /// Whether the text already says the failure.
+    pub(crate) fn is_failure_said(&self) -> bool {
+        self.says_failure
     }
 
     /// The document for scripts.

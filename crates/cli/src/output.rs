@@ -4,8 +4,9 @@ use crate::answer::{Answer, Outcome};
 use crate::exit::Exit;
 use crate::global_args::{ColorChoice, GlobalArgs};
 use drive_adapters::Environment;
-use drive_adapters::environment::{NO_COLOR, TERM};
+use drive_adapters::environment::{GITHUB_ACTIONS, NO_COLOR, TERM};
 use drive_core::problem::{Kind, Problem};
+use drive_core::verify::render::inert;
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -46,6 +47,8 @@ pub(crate) struct Output {
     format: Format,
     verbosity: Verbosity,
     colour: bool,
+    /// Whether the runner of a workflow reads both streams, and obeys lines that look like commands.
+    in_workflow: bool,
     /// The first failure to write the answer, a reader that went away excepted.
     broken: Mutex<Option<io::Error>>,
     live: Mutex<Live>,
@@ -84,6 +87,7 @@ impl Output {
             format,
             verbosity,
             colour: wants_colour(global.color, environment),
+            in_workflow: is_in_workflow(environment),
             broken: Mutex::new(None),
             live: Mutex::new(Live {
                 rewritable: is_rewritable(environment),
@@ -95,10 +99,12 @@ impl Output {
 
     /// An output for what goes wrong before the options are known.
     pub(crate) fn plain(format: Format, color: ColorChoice) -> Self {
+        let environment = Environment::load();
         Self {
             format,
             verbosity: Verbosity::Normal,
-            colour: wants_colour(color, &Environment::load()),
+            colour: wants_colour(color, &environment),
+            in_workflow: is_in_workflow(&environment),
             broken: Mutex::new(None),
             live: Mutex::new(Live::default()),
             answered: AtomicBool::new(false),
@@ -150,6 +156,8 @@ impl Output {
         if live.rewritable {
             live.shown = true;
             let _ = write!(stderr, "{CLEAR_LINE}{NO_WRAP}{line}{WRAP}");
+        } else if self.in_workflow {
+            let _ = writeln!(stderr, "{}", inert(&line.to_string()));
         } else {
             let _ = writeln!(stderr, "{line}");
         }
@@ -189,6 +197,7 @@ impl Output {
     /// closed the pipe.
     pub(crate) fn line(&self, line: impl Display) -> ControlFlow<()> {
         match self.format {
+            Format::Text if self.in_workflow => self.write_answer(&inert(&format!("{line}\n"))),
             Format::Text => self.write_answer(&format!("{line}\n")),
             Format::Json => ControlFlow::Continue(()),
         }
@@ -208,7 +217,11 @@ impl Output {
         if !self.answered.load(Ordering::Relaxed) {
             let _ = self.write_answer(&self.rendered(&answer));
         }
-        if let Some(problem) = answer.failure() {
+        if let (Format::Json, Some(commands)) = (self.format, answer.workflow_commands()) {
+            let _ = write!(io::stderr().lock(), "{commands}");
+        }
+        let is_said = answer.is_failure_said() && self.format == Format::Text;
+        if let Some(problem) = answer.failure().filter(|_| !is_said) {
             self.problem(problem);
         }
         match lock(&self.broken).take() {
@@ -225,10 +238,25 @@ impl Output {
     fn rendered(&self, answer: &Answer) -> String {
         match self.format {
             // A document of plain values always serialises; the fallback keeps the promise of one.
-            Format::Json => serde_json::to_string_pretty(answer.document())
-                .map_or_else(|_| "{}\n".to_owned(), |text| text + "\n"),
+            Format::Json => {
+                let text = serde_json::to_string_pretty(answer.document());
+                let text = text.map_or_else(|_| "{}\n".to_owned(), |text| text + "\n");
+                if self.in_workflow {
+                    // It can only stand in a string, where this is another spelling of the same.
+                    text.replace("##[", "##\\u005b")
+                } else {
+                    text
+                }
+            }
             Format::Text if answer.text().is_empty() => String::new(),
-            Format::Text => format!("{}\n", answer.text().trim_end_matches('\n')),
+            Format::Text => {
+                let text = format!("{}\n", answer.text().trim_end_matches('\n'));
+                match answer.workflow_commands() {
+                    Some(commands) => format!("{commands}{text}"),
+                    None if self.in_workflow => inert(&text),
+                    None => text,
+                }
+            }
         }
     }
 
@@ -259,7 +287,12 @@ impl Output {
         } else {
             ""
         };
-        let _ = writeln!(io::stderr().lock(), "{clear}{line}");
+        let mut stderr = io::stderr().lock();
+        let _ = if self.in_workflow {
+            writeln!(stderr, "{clear}{}", inert(&line.to_string()))
+        } else {
+            writeln!(stderr, "{clear}{line}")
+        };
     }
 
     fn label(&self, text: &str, colour: &str) -> String {
@@ -290,6 +323,10 @@ impl Display for Printable<'_> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_in_workflow(environment: &Environment) -> bool {
+    environment.text(GITHUB_ACTIONS) == Some("true")
 }
 
 fn is_rewritable(environment: &Environment) -> bool {

@@ -23,6 +23,7 @@ mod config;
 mod cruise;
 mod demo;
 mod doctor;
+mod hooks;
 mod kept;
 mod phase_terms;
 mod pr;
@@ -63,6 +64,8 @@ pub(crate) enum Command {
     Serve(serve::ServeArgs),
     /// Verify a commit in an isolated checkout with resource limits
     Verify(verify::VerifyArgs),
+    /// Install or remove a git hook that verifies what is pushed
+    Hooks(hooks::HooksArgs),
     /// Demonstrate a planning cruise on a temporary repository with scripted agents
     Demo(demo::DemoArgs),
     /// Show what is installed, what is missing and which isolation this machine supports
@@ -89,6 +92,7 @@ impl Command {
             Command::Pr(args) => pr::run(args, app),
             Command::Serve(args) => serve::run(args, app),
             Command::Verify(args) => verify::run(args, app),
+            Command::Hooks(args) => hooks::run(args, app),
             Command::Demo(args) => demo::run(args, app),
             Command::Doctor(args) => doctor::run(args, app),
             Command::Config(args) => config::run(args, app),
@@ -111,7 +115,7 @@ impl Command {
             | Command::Verify(_)
             | Command::Doctor(_) => true,
             Command::Config(args) => args.reads_files(),
-            Command::Demo(_) | Command::Completions(_) => false,
+            Command::Hooks(_) | Command::Demo(_) | Command::Completions(_) => false,
         }
     }
 }

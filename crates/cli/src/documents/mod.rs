@@ -9,6 +9,7 @@ mod cruise;
 mod doctor;
 mod document;
 mod error;
+mod hooks;
 mod kept;
 mod pull_request;
 mod record;
@@ -27,6 +28,7 @@ pub(crate) use cruise::{
 pub(crate) use doctor::DoctorDocument;
 pub(crate) use document::Document;
 pub(crate) use error::{ErrorDocument, Failure};
+pub(crate) use hooks::{HooksDocument, HooksState};
 pub(crate) use kept::{KeptDocument, KeptWorkDocument};
 pub(crate) use pull_request::{CommentDocument, PullRequestDocument, PullRequestsDocument};
 pub(crate) use run::{
@@ -68,6 +70,7 @@ documents! {
     DoctorDocument = "drive.doctor/1",
     ErrorDocument = "drive.error/1",
     HelpDocument = "drive.help/1",
+    HooksDocument = "drive.hooks/1",
     KeptDocument = "drive.kept/1",
     PullRequestDocument = "drive.pullRequest/1",
     PullRequestsDocument = "drive.pullRequests/1",

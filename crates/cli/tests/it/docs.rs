@@ -118,6 +118,35 @@ fn the_commands_of_the_readme_run() {
 }
 
 #[test]
+fn the_commands_of_the_required_check_run() {
+    let place = Place::make();
+    let text = read("docs/required-check.md");
+    let workflow = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("run: "));
+    let workflow = workflow.map(|line| line.replace("$BASE", "main"));
+    let mut run = 0;
+    for line in shell_lines(&text).into_iter().chain(workflow) {
+        let Some(arguments) = line.strip_prefix("drive ") else {
+            panic!("docs/required-check.md shows `{line}`, and no test runs it");
+        };
+        let output = place.drive(&words(arguments));
+        assert!(
+            output.status.success(),
+            "`{line}` failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        run += 1;
+    }
+    assert_eq!(run, 4);
+    for file in ["drive-junit.xml", "drive.sarif"] {
+        assert!(place.dir.path().join("repo").join(file).is_file());
+    }
+    let readme = read("README.md");
+    assert!(readme.contains("(docs/required-check.md)"));
+}
+
+#[test]
 fn the_commands_of_the_table_exist() {
     let text = read("README.md");
     let table = text

@@ -326,6 +326,9 @@ kinds! {
         ProjectUnreadable: "projectUnreadable", Environment, "A project's own tool cannot describe the project.", "Run the named tool yourself and follow what it says.";
         NoStartupHelper: "noStartupHelper", Environment, "The helper program for startup tests is missing.", "Install drive again.";
         ReportNotKept: "reportNotKept", Environment, "The report of the verification cannot be written.", "Check free space and permissions of the state directory.";
+        ReportNotWritten: "reportNotWritten", Environment, "A report file of `drive verify` cannot be written.", "Check the folder, the permissions and the free space of the file that the message names.";
+        HookForeign: "hookForeign", Usage, "The repository has a pre-push hook that drive did not write.", "Call `drive verify` from that hook, or move it away and run `drive hooks install` again.";
+        HookUnusable: "hookUnusable", Environment, "The pre-push hook cannot be read, written or removed.", "Check the permissions of the hooks folder that the message names.";
         NoReport: "noReport", Environment, "The verifier ended without a report.", "Run `drive verify` again.";
         VerifierDied: "verifierDied", Environment, "The verifier was killed.", "Run `drive verify` again; `dmesg` shows whether the machine ran out of memory.";
         WorkerNotStarted: "workerNotStarted", Environment, "The verifier could not be started.", "Check the limits on processes and memory.";

@@ -27,7 +27,7 @@ fn stage(name: StageName, status: StageStatus) -> Stage {
     }
 }
 
-fn failing() -> Verification {
+pub(super) fn failing() -> Verification {
     let mut tests = stage(StageName::TargetedTests, StageStatus::Fail);
     tests.exit_code = Some(101);
     tests.reason = Some("exit code 101".to_owned());

@@ -3,8 +3,10 @@
 
 mod caller;
 mod gate;
+mod report_files;
 mod request;
 mod ruling;
+mod status;
 mod worker;
 mod world;
 
@@ -15,8 +17,12 @@ pub(crate) use world::kept_reports;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use clap::Args;
-use drive_core::verify::render;
+use drive_adapters::entropy::random_token;
+use drive_core::problem::Problem;
+use drive_core::verify::{Verification, render};
+use report_files::ReportArgs;
 use request::{Judges, WorkerRequest};
+use status::StatusPost;
 
 /// The arguments of `drive verify`.
 #[derive(Debug, Args)]
@@ -44,6 +50,13 @@ pub(crate) struct VerifyArgs {
     /// Print the report as Markdown, for a pull request
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
+
+    #[command(flatten)]
+    reports: ReportArgs,
+
+    /// Set the commit status `drive/verify` on the forge
+    #[arg(long)]
+    status: bool,
 }
 
 /// Verifies, and shows the report.
@@ -53,8 +66,18 @@ pub(crate) fn run(args: &VerifyArgs, app: &App) -> Outcome {
         trusting_rules: args.trust_candidate_rules,
         fresh: args.fresh,
     };
-    let request = WorkerRequest::new(app, args.revision.clone(), args.base.clone(), judges)?;
-    let answer = caller::call(app, &request, app.cancel()?)?;
+    let mut request = WorkerRequest::new(app, args.revision.clone(), args.base.clone(), judges)?;
+    let status = if args.status {
+        StatusPost::begin(app, &mut request)
+    } else {
+        None
+    };
+    let called = caller::call(app, &request, app.cancel()?);
+    if let Some(status) = status {
+        let report = called.as_ref().ok().and_then(|a| a.report.as_ref());
+        status.finish(app, report);
+    }
+    let answer = called?;
     let Some(report) = &answer.report else {
         return Err(answer.into_problem());
     };
@@ -63,5 +86,32 @@ pub(crate) fn run(args: &VerifyArgs, app: &App) -> Outcome {
     } else {
         render::human(report)
     };
-    Ok(Answer::new(report, text)?.failed_if(answer.problem))
+    let says_failure = !args.markdown && is_said(report, answer.problem.as_ref());
+    let mut shown = if args.reports.github {
+        let text = render::shielded(&text, &random_token()?);
+        Answer::new(report, text)?.with_workflow_commands(render::annotations(report))
+    } else {
+        Answer::new(report, text)?
+    };
+    if says_failure {
+        shown = shown.says_failure();
+    }
+    let mut unwritten = args.reports.write(app, report).into_iter();
+    // A verdict decides the exit code; without one against the commit, a missing report does.
+    let problem = answer.problem.or_else(|| unwritten.next());
+    for other in unwritten {
+        app.output().problem(&other);
+    }
+    Ok(shown.failed_if(problem))
+}
+
+/// Whether the report for people says all that the problem says.
+fn is_said(report: &Verification, problem: Option<&Problem>) -> bool {
+    problem
+        .zip(report.failure.as_ref())
+        .is_some_and(|(problem, failure)| {
+            problem.causes.is_empty()
+                && problem.hint == failure.hint
+                && problem.message.ends_with(&failure.reason)
+        })
 }

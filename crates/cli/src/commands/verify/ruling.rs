@@ -21,6 +21,10 @@ pub(super) struct Ruling {
     pub(super) notes: Vec<String>,
     /// The base, pinned to the commit whose rules these are.
     pub(super) base: Option<String>,
+    /// The candidate; `None` where the revision names none.
+    pub(super) head: Option<CommitSha>,
+    /// The repository.
+    pub(super) repo: PathBuf,
 }
 
 impl Ruling {
@@ -35,6 +39,8 @@ impl Ruling {
                 file: app.settings_paths()?.repository_file(),
                 notes: vec!["rules come from your checkout (`--trust-candidate-rules`)".to_owned()],
                 base: found.base(),
+                head: found.head,
+                repo: found.repo,
             });
         }
         let commit = if is_trusted {
@@ -77,6 +83,8 @@ impl Ruling {
             effective: read.effective,
             notes,
             base: found.base(),
+            head: found.head,
+            repo: found.repo,
         })
     }
 }

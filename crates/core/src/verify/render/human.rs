@@ -1,10 +1,19 @@
-use super::{deciding, duration, joined, short_hash, status_word, telling_tail};
-use crate::verify::envelope::Verification;
+use super::reasons::category_of;
+use super::words::{
+    counts, deciding, duration, first_tests, is_red, joined, short_hash, stage_title, status_word,
+    telling_tail,
+};
+use crate::verify::envelope::{Stage, Verification};
 use crate::verify::text;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// How much of the telling tail a terminal gets.
 const TAIL_BYTES: usize = 4 * 1024;
+/// The width of the report. Only a word that is longer exceeds it.
+const COLUMNS: usize = 80;
+/// Where the second line of a stage starts: below its name.
+const STAGE_INDENT: &str = "           ";
 
 /// What was judged, in a few words.
 pub fn subject(report: &Verification) -> String {
@@ -16,77 +25,191 @@ pub fn subject(report: &Verification) -> String {
     }
 }
 
-/// The verification for a terminal, without colour.
+/// The verification for a terminal, without colour: at most 80 columns, the verdict last.
 pub fn human(report: &Verification) -> String {
     let mut out = String::new();
     let candidate = &report.candidate;
-    let _ = write!(
-        out,
-        "verification: {} for {}",
-        report.overall.as_str(),
-        subject(report)
-    );
-    let _ = writeln!(
-        out,
-        " in {} ({})",
-        duration(report.timing.duration_ms),
-        report.run_id
-    );
+    let first = format!("verification of {} ({})", subject(report), report.run_id);
+    wrap(&mut out, "", "  ", &first);
     if let Some(from) = &candidate.rules_from {
-        let _ = writeln!(out, "rules from {from}");
+        wrap(&mut out, "", "  ", &format!("rules from {from}"));
     }
     stages(&mut out, report);
     if let Some(stage) = deciding(&report.stages) {
-        let tail = text::tail_lines(telling_tail(stage), TAIL_BYTES);
-        if !tail.trim().is_empty() {
-            let _ = writeln!(out, "\nend of its output:");
-            for line in tail.lines() {
-                let _ = writeln!(out, "    {line}");
-            }
-        }
+        tail(&mut out, stage);
     }
-    if let Some(failure) = &report.failure {
-        let _ = writeln!(out, "\n{}: {}", failure.category.as_str(), failure.reason);
-        if let Some(hint) = &failure.hint {
-            let _ = writeln!(out, "hint: {hint}");
-        }
-    }
+    failed_tests(&mut out, report);
     remarks(&mut out, report);
+    if let Some(failure) = &report.failure {
+        let said = format!("{}: {}", failure.category.as_str(), failure.reason);
+        out.push('\n');
+        wrap(&mut out, "", "  ", &said);
+        if let Some(hint) = &failure.hint {
+            wrap(&mut out, "hint: ", "  ", hint);
+        }
+    }
+    let counted = match counts(&report.stages) {
+        counted if counted.is_empty() => counted,
+        counted => format!(" ({counted})"),
+    };
+    let verdict = report.overall.as_str();
+    let took = duration(report.timing.duration_ms);
+    let _ = writeln!(out, "verification: {verdict}{counted} in {took}");
     out
 }
 
+/// One paragraph a stage. A reason that was given before, or is the verdict's, is not repeated.
 fn stages(out: &mut String, report: &Verification) {
+    let decided = deciding(&report.stages);
+    let mut given: BTreeSet<&str> = BTreeSet::new();
     for stage in &report.stages {
-        let _ = write!(
-            out,
-            "  {:<8} {:<18} {}",
-            status_word(stage.status),
-            stage.name.words(),
-            stage.route
-        );
+        let is_verdict = report.failure.as_ref().is_some_and(|f| f.stage.is_some())
+            && decided.is_some_and(|first| std::ptr::eq(first, stage));
+        let reason = stage
+            .reason
+            .as_deref()
+            .filter(|reason| !is_verdict && given.insert(reason));
+        let mut said = stage.route.clone();
         if stage.ended.is_some() {
-            let _ = write!(
-                out,
-                "  {}  {}",
-                duration(stage.duration_ms),
-                text::one_line(&stage.command.join(" "))
-            );
+            let _ = write!(said, ", {}", duration(stage.duration_ms));
+            if !stage.command.is_empty() {
+                let _ = write!(said, ": {}", stage.command.join(" "));
+            }
         }
-        if let Some(reason) = &stage.reason {
-            let _ = write!(out, "  ({})", text::one_line(reason));
+        if let Some(reason) = reason {
+            let kind = if is_red(stage) || stage.fault.is_some() {
+                format!("{}: ", category_of(stage).as_str())
+            } else {
+                String::new()
+            };
+            let _ = write!(said, " ({kind}{reason})");
         }
+        let start = format!(
+            "  {:<8} {:<18} ",
+            status_word(stage.status),
+            stage.name.words()
+        );
+        wrap(out, &start, STAGE_INDENT, &said);
+    }
+}
+
+fn tail(out: &mut String, stage: &Stage) {
+    let tail = text::tail_lines(telling_tail(stage), TAIL_BYTES);
+    if tail.trim().is_empty() {
+        return;
+    }
+    out.push('\n');
+    let title = format!("end of the output of {}:", stage_title(stage));
+    wrap(out, "", "  ", &title);
+    for line in tail.trim_end().lines() {
+        // What is aligned stays so where it fits.
+        let width = 4 + line.chars().count();
+        if width <= COLUMNS {
+            let _ = writeln!(out, "{}", format!("    {line}").trim_end());
+        } else {
+            let rest = line.trim_start();
+            let indent = line.chars().count() - rest.chars().count();
+            let start = " ".repeat(4 + indent.min(COLUMNS / 4));
+            wrap(out, &start, &format!("{start}  "), rest);
+        }
+    }
+}
+
+fn failed_tests(out: &mut String, report: &Verification) {
+    let red = report.stages.iter().filter(|stage| is_red(stage));
+    for stage in red.filter(|stage| !stage.failed_tests.is_empty()) {
+        let (names, more) = first_tests(&stage.failed_tests);
+        let count = stage.failed_tests.len();
+        let noun = if count == 1 { "test" } else { "tests" };
         out.push('\n');
+        let title = format!("{count} failing {noun} in {}:", stage_title(stage));
+        wrap(out, "", "  ", &title);
+        for name in names {
+            wrap(out, "    ", "      ", &name);
+        }
+        if more > 0 {
+            let _ = writeln!(out, "    and {more} more");
+        }
     }
 }
 
 fn remarks(out: &mut String, report: &Verification) {
+    let has_any = !report.workspace.missing.is_empty()
+        || !report.notes.is_empty()
+        || report.workspace.removal_problem.is_some();
+    if has_any {
+        out.push('\n');
+    }
+    let mut given: BTreeSet<String> = BTreeSet::new();
+    let mut say = |label: &str, said: String| {
+        if given.insert(said.clone()) {
+            wrap(out, label, "  ", &said);
+        }
+    };
     for layer in &report.workspace.missing {
-        let _ = writeln!(out, "not enforced: {}: {}", layer.name, layer.consequence);
+        say(
+            "not enforced: ",
+            format!("{}: {}", layer.name, layer.consequence),
+        );
     }
     for note in &report.notes {
-        let _ = writeln!(out, "note: {note}");
+        say("note: ", note.clone());
     }
     if let Some(problem) = &report.workspace.removal_problem {
-        let _ = writeln!(out, "warning: could not remove the workspace: {problem}");
+        say(
+            "warning: ",
+            format!("could not remove the workspace: {problem}"),
+        );
     }
+}
+
+/// Writes text as lines of at most [`COLUMNS`] characters; a word that is longer has its own line.
+fn wrap(out: &mut String, start: &str, rest: &str, said: &str) {
+    let mut line = start.to_owned();
+    let mut has_word = false;
+    for word in words(&text::one_line(said)) {
+        let space = usize::from(has_word);
+        if has_word && line.chars().count() + space + word.chars().count() > COLUMNS {
+            let _ = writeln!(out, "{}", line.trim_end());
+            rest.clone_into(&mut line);
+            has_word = false;
+        }
+        if has_word {
+            line.push(' ');
+        }
+        line.push_str(&word);
+        has_word = true;
+    }
+    let _ = writeln!(out, "{}", line.trim_end());
+}
+
+/// The words of a line. Code between backticks is one word as long as it fits a line, so that it can
+/// be copied.
+fn words(line: &str) -> Vec<String> {
+    const CODE_CHARS: usize = COLUMNS - STAGE_INDENT.len();
+    let mut all: Vec<String> = Vec::new();
+    let mut joined: Option<String> = None;
+    for word in line.split(' ') {
+        let is_edge = word.matches('`').count() % 2 == 1;
+        match (joined.take(), is_edge) {
+            (None, false) => all.push(word.to_owned()),
+            (None, true) => joined = Some(word.to_owned()),
+            (Some(code), is_edge) => {
+                let code = format!("{code} {word}");
+                let fits = code.chars().count() <= CODE_CHARS;
+                match (fits, is_edge) {
+                    (true, false) => joined = Some(code),
+                    (true, true) => all.push(code),
+                    (false, _) => all.extend(code.split(' ').map(str::to_owned)),
+                }
+            }
+        }
+    }
+    all.extend(
+        joined
+            .iter()
+            .flat_map(|code| code.split(' '))
+            .map(str::to_owned),
+    );
+    all
 }

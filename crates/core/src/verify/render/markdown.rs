@@ -1,4 +1,4 @@
-use super::{deciding, duration, joined, short_hash, status_word, telling_tail};
+use super::words::{deciding, duration, joined, short_hash, status_word, telling_tail};
 use crate::markdown::{self, longest_run};
 use crate::verify::envelope::{Stage, Verification};
 use crate::verify::text;

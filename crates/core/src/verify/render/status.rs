@@ -1,0 +1,24 @@
+use super::words::{counts, duration};
+use crate::verify::envelope::Verification;
+use crate::verify::text;
+
+/// The longest description of a commit status that GitHub takes, in characters.
+pub const STATUS_CHARS: usize = 140;
+
+/// The verification as the description of a commit status.
+pub fn status_text(report: &Verification) -> String {
+    let said = match &report.failure {
+        Some(failure) => format!("{}: {}", failure.category.as_str(), failure.reason),
+        None => format!(
+            "{} in {}",
+            counts(&report.stages),
+            duration(report.timing.duration_ms)
+        ),
+    };
+    let line = text::one_line(&said);
+    if line.chars().count() <= STATUS_CHARS {
+        return line;
+    }
+    let cut: String = line.chars().take(STATUS_CHARS - 1).collect();
+    cut + "…"
+}

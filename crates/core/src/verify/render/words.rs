@@ -1,0 +1,90 @@
+//! Words and pieces that several renderings share.
+
+use crate::verify::envelope::{Candidate, Stage, StageStatus};
+
+/// How many failing tests a report for people names.
+pub(super) const MOST_TESTS: usize = 10;
+
+/// The status of a stage as people read it.
+pub fn status_word(status: StageStatus) -> &'static str {
+    match status {
+        StageStatus::Pass => "pass",
+        StageStatus::Fail => "fail",
+        StageStatus::Timeout => "timeout",
+        StageStatus::Error => "error",
+        StageStatus::Skipped => "skipped",
+    }
+}
+
+/// `850 ms`, `2.3 s`, `4 min 5 s`.
+pub(super) fn duration(millis: u64) -> String {
+    match millis {
+        0..=999 => format!("{millis} ms"),
+        1_000..=59_999 => format!("{}.{} s", millis / 1_000, millis % 1_000 / 100),
+        _ => format!("{} min {} s", millis / 60_000, millis % 60_000 / 1_000),
+    }
+}
+
+/// The tail that matters: what a failing command said last, on standard error unless that is empty.
+pub(super) fn telling_tail(stage: &Stage) -> &str {
+    if stage.stderr_tail.trim().is_empty() {
+        &stage.stdout_tail
+    } else if stage.stdout_tail.contains("FAILED") || stage.stdout_tail.contains("FAIL\t") {
+        // Test runners print their failures on standard output and noise on standard error.
+        &stage.stdout_tail
+    } else {
+        &stage.stderr_tail
+    }
+}
+
+pub(super) fn short_hash(hash: Option<&str>) -> &str {
+    hash.map_or("unknown", |h| h.get(..12).unwrap_or(h))
+}
+
+/// What was done with the commit and its base.
+pub(super) fn joined(candidate: &Candidate) -> &'static str {
+    match candidate.merged_tree_sha {
+        Some(_) => "merged into",
+        None => "not merged into",
+    }
+}
+
+/// `targeted tests (api)`.
+pub(super) fn stage_title(stage: &Stage) -> String {
+    format!("{} ({})", stage.name.words(), stage.route)
+}
+
+/// Whether a stage keeps the verification from passing.
+pub(super) fn is_red(stage: &Stage) -> bool {
+    match stage.status {
+        StageStatus::Fail | StageStatus::Timeout | StageStatus::Error => true,
+        StageStatus::Pass | StageStatus::Skipped => false,
+    }
+}
+
+/// The stage that decided, when one did.
+pub(super) fn deciding(stages: &[Stage]) -> Option<&Stage> {
+    stages.iter().find(|stage| is_red(stage))
+}
+
+/// `2 passed, 1 failed, 1 skipped`; nothing where nothing is counted.
+pub(super) fn counts(stages: &[Stage]) -> String {
+    let of = |wanted: StageStatus| stages.iter().filter(|s| s.status == wanted).count();
+    let counted = [
+        (of(StageStatus::Pass), "passed"),
+        (of(StageStatus::Fail), "failed"),
+        (of(StageStatus::Timeout), "timed out"),
+        (of(StageStatus::Error), "not judged"),
+        (of(StageStatus::Skipped), "skipped"),
+    ];
+    let counted = counted.iter().filter(|(count, _)| *count > 0);
+    let counted: Vec<String> = counted.map(|(n, word)| format!("{n} {word}")).collect();
+    counted.join(", ")
+}
+
+/// The first [`MOST_TESTS`] names, and how many more there are.
+pub(super) fn first_tests(names: &[String]) -> (Vec<String>, usize) {
+    let shown = names.iter().take(MOST_TESTS);
+    let shown = shown.map(|name| crate::verify::text::one_line(name));
+    (shown.collect(), names.len().saturating_sub(MOST_TESTS))
+}
