@@ -10,6 +10,7 @@ mod detectors;
 mod faults;
 mod lives;
 mod merging;
+mod real;
 mod tampering;
 mod tools;
 mod verdicts;
