@@ -140,7 +140,7 @@ impl Published {
                  lists=\"-o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=$PWD/apt \
                  -o Dir::State::Lists=$PWD/apt/lists\" && \
                  apt-get $lists -qq update && apt-get $lists source -qq --download-only {package}={version} && \
-                 mv *.orig.tar.* archive && {unpack}"
+                 rm -f *.asc && mv *.orig.tar.* archive && {unpack}"
             ),
         };
         shell(&script, fetched.path())?;
@@ -196,13 +196,18 @@ impl Published {
             verdicts.push((verdict(&answer), seconds, answer));
         }
         let expected = ["pass", &format!("fail: {}", self.broken_is), "fail: test"];
-        let is_right = verdicts.iter().map(|(text, _, _)| text.as_str()).eq(expected);
+        let is_right = verdicts
+            .iter()
+            .map(|(text, _, _)| text.as_str())
+            .eq(expected);
         for (text, _, answer) in &verdicts {
             if !is_right {
                 eprintln!("{}: {text}\n{:#}", self.name, answer.report);
             }
         }
-        let verdicts = verdicts.into_iter().map(|(text, seconds, _)| (text, seconds));
+        let verdicts = verdicts
+            .into_iter()
+            .map(|(text, seconds, _)| (text, seconds));
         Ok(Row {
             verdicts: verdicts.collect(),
             is_right,
@@ -241,9 +246,8 @@ fn verdict(answer: &Answer) -> String {
 /// The folder of the Rust tool chain and the system's programs; the proxy and certificates of the network.
 fn environment() -> Vec<(String, String)> {
     let home = std::env::var("HOME").unwrap_or_default();
-    let or = |name: &str, below: &str| {
-        std::env::var(name).unwrap_or_else(|_| format!("{home}/{below}"))
-    };
+    let or =
+        |name: &str, below: &str| std::env::var(name).unwrap_or_else(|_| format!("{home}/{below}"));
     let mut env = vec![
         ("RUSTUP_HOME".to_owned(), or("RUSTUP_HOME", ".rustup")),
         (
@@ -261,7 +265,10 @@ fn environment() -> Vec<(String, String)> {
 
 fn is_program(name: &str) -> bool {
     let found = |(variable, path): &(String, String)| {
-        variable == "PATH" && path.split(':').any(|dir| Path::new(dir).join(name).exists())
+        variable == "PATH"
+            && path
+                .split(':')
+                .any(|dir| Path::new(dir).join(name).exists())
     };
     environment().iter().any(found)
 }
@@ -277,7 +284,10 @@ fn real_projects_get_the_right_verdict_without_settings() {
         if !picked.is_empty() && !picked.contains(&project.name.as_str()) {
             continue;
         }
-        let start = format!("| {} | {} | {} |", project.name, project.version, project.system);
+        let start = format!(
+            "| {} | {} | {} |",
+            project.name, project.version, project.system
+        );
         let row = match project.verify() {
             Err(why) => format!("{start} skipped: {why} | | | |"),
             Ok(row) => {
@@ -290,7 +300,11 @@ fn real_projects_get_the_right_verdict_without_settings() {
                     .iter()
                     .map(|(_, seconds)| format!("{seconds:.0}"))
                     .collect();
-                format!("{start} {} | {} |", verdicts.join(" | "), seconds.join(", "))
+                format!(
+                    "{start} {} | {} |",
+                    verdicts.join(" | "),
+                    seconds.join(", ")
+                )
             }
         };
         eprintln!("{row}");
