@@ -96,6 +96,9 @@ impl VerifyWorkspaces {
             .because(error)
         };
         std::fs::create_dir_all(tmp.join("home")).map_err(unusable)?;
+        // Packages such as npm's `pre-commit` 1.2.2 create it when they are installed, and fail where they
+        // cannot; a hook that they cannot write is only a warning.
+        let _ = std::fs::create_dir(sandbox.path.join(".git/hooks"));
         let tree = load_tree(&self.git, repo, head)?;
         self.align_times(repo, sandbox, &tree, rules);
         let seal = Seal::take(&sandbox.path, repo, &tree, alive.file()).map_err(|error| {

@@ -36,6 +36,7 @@ fn cargo(dir: &str) -> Project {
         ],
         locked: true,
         nextest: false,
+        has_needs: false,
     };
     Project::new(dir, ProjectKind::Cargo(workspace))
 }
@@ -87,6 +88,24 @@ fn commands(projects: &[Project], scope: &Scope) -> Result<Vec<String>, RoutePro
 
 fn changed(paths: &[&str]) -> Scope {
     Scope::Changed(texts(paths))
+}
+
+#[test]
+fn cargo_fetches_crates_of_others_before_a_build_without_network() {
+    for (locked, expected) in [(true, "cargo fetch --locked"), (false, "cargo fetch")] {
+        let mut project = cargo("");
+        let ProjectKind::Cargo(workspace) = &mut project.kind else {
+            panic!("a Cargo workspace");
+        };
+        (workspace.has_needs, workspace.locked) = (true, locked);
+        let plan = plan_projects(&[project], &changed(&["Cargo.toml"]), &bounds()).unwrap();
+        let first = plan.stages.into_iter().find_map(|stage| match stage.work {
+            Work::Run(command) => Some((command.argv.join(" "), command.network)),
+            Work::Nothing(_) => None,
+        });
+        let registries = Some(StageNetwork::Registries);
+        assert_eq!(first, Some((expected.to_owned(), registries)));
+    }
 }
 
 #[test]

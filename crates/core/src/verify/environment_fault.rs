@@ -47,6 +47,8 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
             "x509: certificate signed by unknown authority",
             "pkix path building failed",
             "ssl certificate problem",
+            // rustls, so uv and newer cargo.
+            "invalid peer certificate",
         ],
         EnvironmentFault {
             reason: "a certificate is not trusted here",
@@ -73,6 +75,8 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
             "getaddrinfo enotfound",
             "getaddrinfo eai_again",
             "network is unreachable",
+            // Poetry 2 names no cause.
+            "all attempts to connect to",
         ],
         EnvironmentFault {
             reason: "it could not reach the network",

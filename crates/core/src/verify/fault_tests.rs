@@ -77,6 +77,16 @@ fn what_the_machine_lacks_is_no_fault_of_the_candidate() {
             "a certificate is not trusted here",
         ),
         (
+            "error: Failed to download `a==1`\n  cause: invalid peer certificate: UnknownIssuer",
+            2,
+            "a certificate is not trusted here",
+        ),
+        (
+            "All attempts to connect to pypi.org failed.",
+            1,
+            "it could not reach the network",
+        ),
+        (
             "npm error getaddrinfo EAI_AGAIN registry",
             1,
             "it could not reach the network",

@@ -46,6 +46,8 @@ pub(super) struct World {
     pub(super) surroundings: Option<&'static str>,
     pub(super) saved: Mutex<Vec<Verification>>,
     pub(super) known: Mutex<Vec<(VerdictKey, RunId)>>,
+    /// Whether a folder `docs` has a Makefile without tests.
+    pub(super) has_untested_docs: bool,
     pub(super) log: Mutex<Vec<String>>,
 }
 
@@ -182,12 +184,16 @@ impl Workspaces for World {
 
 impl Projects for World {
     fn read(&self, _: &StageEnv, _: &CancelToken) -> Result<Vec<Project>, Problem> {
-        let targets = vec!["build".to_owned(), "test".to_owned()];
-        let makefile = Makefile {
-            targets,
-            ..Makefile::default()
+        let project = |dir: &str, targets: &[&str]| {
+            let makefile = Makefile {
+                targets: targets.iter().map(|&target| target.to_owned()).collect(),
+                ..Makefile::default()
+            };
+            Project::new(dir, ProjectKind::Make(makefile))
         };
-        Ok(vec![Project::new("", ProjectKind::Make(makefile))])
+        let docs = self.has_untested_docs.then(|| project("docs", &["build"]));
+        let root = project("", &["build", "test"]);
+        Ok(std::iter::once(root).chain(docs).collect())
     }
 }
 

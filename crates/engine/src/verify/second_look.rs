@@ -21,6 +21,8 @@ pub(super) struct SecondLook<'a> {
     pub(super) plan: &'a Plan,
     /// The commit that is judged.
     pub(super) commit: &'a CommitSha,
+    /// What the candidate changes.
+    pub(super) scope: &'a Scope,
     /// What the candidate was merged into.
     pub(super) base: Option<&'a CommitSha>,
     pub(super) deadline: Timestamp,
@@ -181,12 +183,25 @@ impl SecondLook<'_> {
         Ok(Tried::Ran(Box::new(stages.run(&turn).0)))
     }
 
+    /// What the candidate changes of the base's files.
+    fn known_on_base(&self, stage_env: &StageEnv) -> Scope {
+        match self.scope {
+            Scope::Everything => Scope::Everything,
+            Scope::Changed(paths) => {
+                let files = &stage_env.workspace.files;
+                let known = paths.iter().filter(|path| files.contains(path));
+                Scope::Changed(known.cloned().collect())
+            }
+        }
+    }
+
     /// What the base itself would be verified by: what it does not have cannot fail there.
     fn commands_on_base(&self, stage_env: &StageEnv) -> Result<Plan, Problem> {
         if self.request.rules.routes.is_empty() {
-            let plan = self
-                .verifier
-                .plan(stage_env, &Scope::Everything, self.cancel);
+            let plan = |scope: &Scope| self.verifier.plan(stage_env, scope, self.cancel);
+            let everything = plan(&Scope::Everything);
+            // A project elsewhere in the tree that cannot be planned says nothing about this one.
+            let plan = everything.or_else(|_| plan(&self.known_on_base(stage_env)));
             return Ok(plan.unwrap_or_default());
         }
         let files = &stage_env.workspace.files;

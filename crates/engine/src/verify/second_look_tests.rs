@@ -82,6 +82,21 @@ fn the_commands_before_the_failed_one_run_on_the_base_as_well_also_those_of_its_
 }
 
 #[test]
+fn a_project_that_cannot_be_planned_does_not_keep_another_from_the_comparison() {
+    let world = World {
+        ends: vec![("make", End::Exited { code: 1 })],
+        has_untested_docs: true,
+        ..red(&[])
+    };
+    let failure = compared(&world, Vec::new()).report.failure.unwrap();
+    assert_eq!(failure.category, FailureCategory::Compile);
+    assert!(
+        failure.reason.ends_with("it passes on the base"),
+        "{failure:?}"
+    );
+}
+
+#[test]
 fn nothing_is_concluded_from_a_base_that_cannot_be_compared() {
     let absent = World {
         files: Vec::new(),

@@ -172,6 +172,7 @@ impl Verifier<'_> {
             request,
             plan: &plan.clone(),
             commit,
+            scope,
             base: base.as_ref(),
             deadline,
             cancel,

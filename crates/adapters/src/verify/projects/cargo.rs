@@ -34,6 +34,8 @@ const LIBRARIES: [&str; 6] = ["lib", "rlib", "dylib", "cdylib", "staticlib", "pr
 struct Dependency {
     name: String,
     path: Option<PathBuf>,
+    /// Where it comes from; a folder of the workspace has none.
+    source: Option<String>,
 }
 
 /// Every Cargo workspace of the tree, each once however many manifests it has.
@@ -118,5 +120,10 @@ fn workspace(tree: &Tree<'_>, top: &str, metadata: &Metadata) -> CargoWorkspace 
         packages,
         locked: tree.has(top, "Cargo.lock"),
         nextest: tree.has(top, ".config/nextest.toml"),
+        has_needs: metadata
+            .packages
+            .iter()
+            .flat_map(|package| &package.dependencies)
+            .any(|dependency| dependency.source.is_some()),
     }
 }

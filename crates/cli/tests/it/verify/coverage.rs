@@ -1,6 +1,6 @@
 //! A route covers a path only if one of its commands tests it; a missing tool is nobody's fault.
 
-use crate::verify::detectors::{has, project, toolchains, verified};
+use crate::verify::detectors::{has, project, python_path, toolchains, verified, verified_with};
 use crate::verify::support::Scene;
 
 /// The verdict, its category, reason and hint.
@@ -199,9 +199,9 @@ def build_editable(folder, config_settings=None, metadata_directory=None):
 
 #[test]
 fn modules_below_src_are_installed_for_their_tests() {
-    if !has(&["python3", "-c", "import pytest, venv, ensurepip"]) {
+    let Some(path) = python_path("pytest, venv, ensurepip") else {
         return;
-    }
+    };
     let files: &[(&str, &str)] = &[
         (".gitignore", ".venv\n"),
         (
@@ -215,7 +215,8 @@ fn modules_below_src_are_installed_for_their_tests() {
             "from p import answer\n\ndef test_p():\n    assert answer == 42\n",
         ),
     ];
-    let (overall, ran, report) = verified(&project(files, "echo '# more' >> src/p/__init__.py"));
+    let harmless = project(files, "echo '# more' >> src/p/__init__.py");
+    let (overall, ran, report) = verified_with(&harmless, Some(&path));
     assert_eq!(overall, "pass", "{report}");
     assert_eq!(
         [ran[0].as_str(), &ran[1], &ran[3]],
@@ -226,7 +227,7 @@ fn modules_below_src_are_installed_for_their_tests() {
         ]
     );
     let broken = project(files, "echo 'answer = 41' > src/p/__init__.py");
-    let [overall, category, ..] = failure(&broken, None);
+    let [overall, category, ..] = failure(&broken, Some(&path));
     assert_eq!((overall.as_str(), category.as_str()), ("fail", "test"));
 }
 

@@ -30,6 +30,22 @@ pub(crate) fn has(program: &[&str]) -> bool {
     found
 }
 
+/// A search path whose `python3` has these modules: that of whoever runs the tests, or the system's, because a
+/// Python of pyenv seldom has pytest.
+pub(crate) fn python_path(modules: &str) -> Option<String> {
+    let own = std::env::var("PATH").unwrap_or_else(|_| PATH.to_owned());
+    let works = |path: &String| {
+        let script = format!("PATH='{path}' exec python3 -c 'import {modules}'");
+        let output = Command::new("/bin/sh").args(["-c", &script]).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    let found = [own, PATH.to_owned()].into_iter().find(works);
+    if found.is_none() {
+        eprintln!("skipped: no `python3` here can import {modules}");
+    }
+    found
+}
+
 /// A repository with these files as its base, and a candidate that `change` makes.
 pub(crate) fn project(files: &[(&str, &str)], change: &str) -> Scene {
     let scene = Scene::me();
@@ -48,8 +64,14 @@ pub(crate) fn project(files: &[(&str, &str)], change: &str) -> Scene {
 
 /// The verdict, and every command line that ran.
 pub(crate) fn verified(scene: &Scene) -> (String, Vec<String>, String) {
+    verified_with(scene, None)
+}
+
+/// The same with another search path for programs.
+pub(crate) fn verified_with(scene: &Scene, path: Option<&str>) -> (String, Vec<String>, String) {
     let mut command = scene.drive(&["verify", "--base", "base", "--json"]);
     command.envs(toolchains());
+    command.envs(path.map(|path| ("PATH", path)));
     let answer = scene.answer(&command.output().unwrap());
     let stages = answer.report["stages"].as_array().unwrap();
     let words = |stage: &serde_json::Value| {
@@ -262,9 +284,9 @@ fn a_candidate_that_removes_its_tests_is_refused_by_name() {
 
 #[test]
 fn a_python_project_is_tested_by_pytest() {
-    if !has(&["python3", "-m", "pytest", "--version"]) {
+    let Some(path) = python_path("pytest") else {
         return;
-    }
+    };
     let files = &[
         (
             "pyproject.toml",
@@ -272,14 +294,35 @@ fn a_python_project_is_tested_by_pytest() {
         ),
         ("test_a.py", "def test_a():\n    assert True\n"),
     ];
-    let (overall, ran, report) = verified(&project(files, "echo '# more' >> test_a.py"));
+    let verified = |change: &str| verified_with(&project(files, change), Some(&path));
+    let (overall, ran, report) = verified("echo '# more' >> test_a.py");
     assert_eq!(overall, "pass", "{report}");
     assert_eq!(ran[1], "python3 -m pytest");
-    let (overall, _, report) = verified(&project(
-        files,
-        "git rm -q test_a.py && echo 'x = 1' > a.py",
-    ));
+    let (overall, _, report) = verified("git rm -q test_a.py && echo 'x = 1' > a.py");
     assert_eq!(overall, "fail", "{report}");
+}
+
+#[test]
+fn a_candidate_that_makes_pytest_only_collect_tests_fails() {
+    let Some(path) = python_path("pytest") else {
+        return;
+    };
+    let files = &[
+        (
+            "pyproject.toml",
+            "[project]\nname = \"p\"\nversion = \"1\"\n",
+        ),
+        ("test_a.py", "def test_a():\n    assert True\n"),
+    ];
+    for option in ["--co", "--collect-only -q"] {
+        let scene = project(
+            files,
+            &format!("printf '[pytest]\\naddopts = {option}\\n' > pytest.ini"),
+        );
+        let (overall, _, report) = verified_with(&scene, Some(&path));
+        assert_eq!(overall, "fail", "{option}: {report}");
+        assert!(report.contains("no test ran"), "{option}: {report}");
+    }
 }
 
 #[test]

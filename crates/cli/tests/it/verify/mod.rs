@@ -11,6 +11,7 @@ mod faults;
 mod hooks;
 mod lives;
 mod merging;
+mod real;
 mod reports;
 mod tampering;
 mod tools;

@@ -12,6 +12,8 @@ pub struct CargoWorkspace {
     pub locked: bool,
     /// Whether the project is set up for nextest.
     pub nextest: bool,
+    /// Whether it depends on crates of a registry or of a git repository.
+    pub has_needs: bool,
 }
 
 /// One member of a workspace.
@@ -41,7 +43,10 @@ impl CargoWorkspace {
         } else {
             &["cargo", "test"]
         };
-        vec![
+        // The build itself has no network.
+        let fetch = || Wanted::install(&["cargo", "fetch"]).args(locked.clone());
+        let mut wanted: Vec<Wanted> = self.has_needs.then(fetch).into_iter().collect();
+        wanted.extend([
             Wanted::new(StageName::Compile, &["cargo", "check"])
                 .args(self.targets(affected.as_ref()))
                 .args(locked.clone())
@@ -49,7 +54,8 @@ impl CargoWorkspace {
             Wanted::new(StageName::TargetedTests, tests)
                 .args(locked)
                 .args(selection),
-        ]
+        ]);
+        wanted
     }
 
     /// Every target that the compiler can build: a benchmark with `#![feature(test)]` fails on stable, and
