@@ -104,6 +104,14 @@ impl Reports for FileReports {
         self.load(&RunId::new(run))
     }
 
+    fn forget(&self, key: &VerdictKey) -> Result<(), Problem> {
+        let path = self.known_path(key);
+        files::remove_file(&path).map_err(|error| {
+            let what = format!("cannot remove `{}`", path.display());
+            Problem::new(Kind::ReportNotKept, what).because(error)
+        })
+    }
+
     fn remember(&self, key: &VerdictKey, run: &RunId) -> Result<(), Problem> {
         let path = self.known_path(key);
         let folder = self.dir.with_file_name(KNOWN);

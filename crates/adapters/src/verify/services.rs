@@ -4,19 +4,24 @@
 //! loopback, and the bounds of the stage are theirs.
 
 use super::started::{Ends, LOOK_AGAIN, Started, taken_port};
-use drive_core::verify::{SERVICE_FAILED, SERVICE_PREFIX, Service, text};
+use drive_core::verify::{SERVICE_FAILED, SERVICE_PREFIX, SERVICE_WAITING, Service, text};
+use rustix::process::{Signal, getpid, kill_process};
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The first argument that asks the binary to be the helper.
 pub const SERVICES: &str = "__services";
 
 /// How much of a service's output is shown when something failed.
 const SHOWN: usize = 16 * 1024;
+/// How long services may take to end after TERM, all together: their work is done.
+const GRACE: Duration = Duration::from_secs(2);
+/// When it is told that a service is still waited for.
+const TOLD_AFTER: Duration = Duration::from_secs(1);
 /// How shells report a program that does not exist, and one that cannot run.
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
@@ -29,7 +34,7 @@ pub fn services_if_asked(arguments: &[OsString]) -> Option<ExitCode> {
         return None;
     }
     let Some((services, command)) = parse(&arguments[2..]) else {
-        say("helper: called wrongly");
+        say("helper: internal error: bad arguments");
         return Some(failed());
     };
     Some(beside(&services, command))
@@ -119,7 +124,8 @@ fn up(service: &Service) -> Result<Running, Down> {
         started,
         output,
     };
-    let deadline = Instant::now() + service.within;
+    let since = Instant::now();
+    let mut is_told = false;
     loop {
         let ended = one.started.try_wait().map_err(Down::because)?;
         if let Some(status) = ended {
@@ -132,9 +138,13 @@ fn up(service: &Service) -> Result<Running, Down> {
         if one.started.is_ready(&service.ready) {
             return Ok(one);
         }
-        if Instant::now() >= deadline {
+        let what = service.ready.describe();
+        if !is_told && since.elapsed() >= TOLD_AFTER {
+            let _ = writeln!(io::stderr(), "{SERVICE_WAITING}`{}`: {what}", service.name);
+            is_told = true;
+        }
+        if since.elapsed() >= service.within {
             end(vec![one], true);
-            let what = service.ready.describe();
             return Err(Down::because(format!(
                 "not ready within {:?}: {what}",
                 service.within
@@ -151,22 +161,27 @@ fn how(status: ExitStatus) -> String {
     }
 }
 
-/// Ends services, the last one first. What they printed is shown where something failed.
-fn end(running: Vec<Running>, shows_output: bool) {
-    for mut one in running.into_iter().rev() {
-        let ended_early = matches!(one.started.try_wait(), Ok(Some(_)));
-        if !ended_early {
-            // However it ends: the command beside it is what is judged.
-            let _ = one.started.end();
-        }
+/// Ends services. What they printed is shown where something failed.
+fn end(mut running: Vec<Running>, shows_output: bool) {
+    let early: Vec<Option<ExitStatus>> = running
+        .iter_mut()
+        .map(|one| one.started.try_wait().ok().flatten())
+        .collect();
+    for one in &running {
+        one.started.ask_to_end();
+    }
+    let deadline = Instant::now() + GRACE;
+    for (mut one, early) in running.into_iter().zip(early) {
+        // However it ends: the command beside it is what is judged.
+        let left = deadline.saturating_duration_since(Instant::now());
+        let _ = one.started.ended_within(left);
         if shows_output {
-            let output = one.output.text();
-            for line in output.lines() {
+            for line in one.output.text().lines() {
                 let _ = writeln!(io::stderr(), "[{}] {line}", one.name);
             }
-            if ended_early {
-                let _ = writeln!(io::stderr(), "[{}] ended before the command did", one.name);
-            }
+        }
+        if let Some(status) = early {
+            let _ = writeln!(io::stderr(), "[{}] {} by itself", one.name, how(status));
         }
     }
 }
@@ -179,10 +194,17 @@ fn run(command: &[OsString]) -> io::Result<ExitStatus> {
     Command::new(&command[0])
         .args(&command[1..])
         .stdin(Stdio::null())
+        // What it does to its own group must not meet this helper.
+        .process_group(0)
         .status()
 }
 
+/// Ends as the command did.
 fn code_of(status: ExitStatus) -> ExitCode {
+    if let Some(signal) = status.signal().and_then(Signal::from_named_raw) {
+        // Where it does not end this process, the code says it as a shell would.
+        let _ = kill_process(getpid(), signal);
+    }
     let code = match (status.code(), status.signal()) {
         (Some(code), _) => code,
         (None, signal) => SIGNALLED + signal.unwrap_or(0),
@@ -215,7 +237,12 @@ impl Write for Tail {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.extend_from_slice(bytes);
         let over = kept.len().saturating_sub(SHOWN);
-        kept.drain(..over);
+        if over > 0 {
+            // Whole lines only: the rest of one may be the rest of something that is hidden.
+            let line = kept[over..].iter().position(|byte| *byte == b'\n');
+            let end = line.map_or(kept.len(), |end| over + end + 1);
+            kept.drain(..end);
+        }
         Ok(bytes.len())
     }
 

@@ -78,4 +78,8 @@ impl Slots for FileSlots {
             std::thread::sleep(LOOK_AGAIN);
         }
     }
+
+    fn spare(&self, at_most: u32) -> Option<Slot> {
+        self.try_take(at_most).ok().flatten().map(Slot::new)
+    }
 }

@@ -4,7 +4,7 @@ use drive_core::verify::{LineWatch, Ready, http_is_ready};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -14,8 +14,6 @@ use std::time::{Duration, Instant};
 
 /// How often readiness is looked for.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// How long a program may take to end after TERM.
-pub(super) const GRACE: Duration = Duration::from_secs(10);
 /// How long one connection may take.
 const CONNECTION: Duration = Duration::from_secs(2);
 /// How long output that somebody still holds is read.
@@ -104,10 +102,14 @@ impl Started {
         Ok(status)
     }
 
-    /// Asks it to end: how it did, or `None` where it had to be killed.
-    pub(super) fn end(&mut self) -> Result<Option<ExitStatus>, String> {
+    /// Asks it to end.
+    pub(super) fn ask_to_end(&self) {
         self.signal(Signal::TERM);
-        let deadline = Instant::now() + GRACE;
+    }
+
+    /// Waits until it ends, so long: how it did, or `None` where it had to be killed.
+    pub(super) fn ended_within(&mut self, grace: Duration) -> Result<Option<ExitStatus>, String> {
+        let deadline = Instant::now() + grace;
         let mut status = None;
         while status.is_none() && Instant::now() < deadline {
             status = self.try_wait()?;
@@ -182,7 +184,10 @@ pub(super) fn taken_port(ready: &Ready) -> Option<u16> {
 }
 
 fn connect(port: u16) -> io::Result<TcpStream> {
-    TcpStream::connect_timeout(&SocketAddr::from((Ipv4Addr::LOCALHOST, port)), CONNECTION)
+    let old = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let new = SocketAddr::from((Ipv6Addr::LOCALHOST, port));
+    let connect = |address| TcpStream::connect_timeout(&address, CONNECTION);
+    connect(old).or_else(|_| connect(new))
 }
 
 fn answers(port: u16, path: &str) -> io::Result<Vec<u8>> {

@@ -3,16 +3,19 @@
 //! It runs inside the same containment as the program it starts, so that a program without a network
 //! can still be asked on its own loopback. Its bounds are those of its stage.
 
-use super::started::{Ends, GRACE, LOOK_AGAIN, Started, taken_port};
+use super::started::{Ends, LOOK_AGAIN, Started, taken_port};
 use drive_core::verify::{Ready, SMOKE_PREFIX};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitCode, ExitStatus};
+use std::time::Duration;
 
 /// The first argument that asks the binary to be the helper.
 pub const STARTUP: &str = "__startup-smoke";
 
+/// How long a program may take to end after TERM.
+const GRACE: Duration = Duration::from_secs(10);
 const TERM: i32 = 15;
 
 /// Becomes the helper when the arguments ask for it: `__startup-smoke --ready JSON -- PROGRAM ARG…`.
@@ -55,7 +58,8 @@ fn smoke(ready: &Ready, command: &[OsString]) -> Result<(), String> {
             return ended_by_itself(status);
         }
         if started.is_ready(ready) {
-            return match started.end()? {
+            started.ask_to_end();
+            return match started.ended_within(GRACE)? {
                 Some(status) => ended_on_term(status),
                 None => Err(format!(
                     "ready, but did not exit within {GRACE:?} after SIGTERM"

@@ -1,19 +1,22 @@
-//! Everything besides tree and rules that decides how stages end, as one text.
+//! Everything besides commits and rules that decides how stages end, as one text.
 //!
-//! Tools are told apart by their size and the time they were written, not by their content: what
-//! replaces a tool changes both. Whoever wants to be deceived can be; a candidate cannot write here.
+//! Files are told apart by size, times and place, not by content: whatever writes one changes its
+//! times. What package managers fetch and check by its sum is left out.
 
 use super::environment;
 use crate::Environment;
+use crate::environment::{HOME, PATH};
+use crate::tool_paths;
 use drive_core::verify::Rules;
 use sha2::{Digest, Sha256};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Files in which package managers of the system note what is installed.
+/// Files in which package managers of the system note what is installed. Nothing else writes below
+/// [`SYSTEM`].
 const INSTALLED: [&str; 5] = [
     "/var/lib/dpkg/status",
     "/var/lib/rpm/rpmdb.sqlite",
@@ -21,16 +24,32 @@ const INSTALLED: [&str; 5] = [
     "/etc/ld.so.cache",
     "/proc/sys/kernel/osrelease",
 ];
-/// Folders in which packages are installed besides those of the system.
-const LIBRARIES: [&str; 2] = ["/usr/local/lib", "/usr/lib"];
-const PACKAGES: [&str; 2] = ["dist-packages", "site-packages"];
-/// Folders of a tool chain that only hold what was fetched, by its checksum.
-const FETCHED: [&str; 3] = ["registry", "git", "mod"];
+/// Folders whose content only the package manager of the system changes.
+const SYSTEM: [&str; 4] = ["/usr/lib", "/usr/lib64", "/usr/libexec", "/lib"];
+/// Settings of git that decide what a checkout looks like.
+const GIT_SETTINGS: [&str; 4] = [
+    ".gitconfig",
+    ".config/git/config",
+    ".config/git/attributes",
+    ".gitattributes",
+];
+/// Folders of tool chains that hold what was fetched and is checked by its sum, or what is derived.
+const FETCHED: [&str; 4] = ["registry", "git", "downloads", "tmp"];
+/// What an interpreter derives from the files beside it.
+const DERIVED: &str = "__pycache__";
+/// Where Maven keeps what was built on this machine, below the home.
+const BUILT_HERE: [&str; 1] = [".m2/repository"];
 /// The most entries that are looked at.
-const MOST: usize = 200_000;
+const MOST: usize = 500_000;
 
-/// What stages of a verification in the checkout `top` would meet; `None` where it cannot be told.
-pub(super) fn of(environment: &Environment, top: &Path, rules: &Rules) -> Option<String> {
+/// What stages of a verification would meet; `None` where it cannot be told. `repository` is the git
+/// folder of the checkout `top`.
+pub(super) fn of(
+    environment: &Environment,
+    top: &Path,
+    repository: &Path,
+    rules: &Rules,
+) -> Option<String> {
     let has_pattern = |name: &String| name.contains(['*', '?', '[', '{']);
     if !rules.copy.is_empty() || rules.seed.iter().any(has_pattern) {
         // Which files that brings is known when they are there.
@@ -39,6 +58,12 @@ pub(super) fn of(environment: &Environment, top: &Path, rules: &Rules) -> Option
     let mut sum = Sum::default();
     sum.add(env!("CARGO_PKG_VERSION").as_bytes());
     sum.file(&std::env::current_exe().ok()?);
+    sum.add(&rustix::process::geteuid().as_raw().to_le_bytes());
+    sum.add(repository.as_os_str().as_bytes());
+    for file in ["config", "info/attributes", "packed-refs", "shallow"] {
+        sum.file(&repository.join(file));
+    }
+    sum.tree(&repository.join("refs/tags"), &[])?;
     let pairs = environment::stage(environment, Path::new("/"));
     for (name, value) in &pairs {
         sum.pair(name, value);
@@ -46,23 +71,33 @@ pub(super) fn of(environment: &Environment, top: &Path, rules: &Rules) -> Option
     for (name, value) in environment::passed(environment, rules) {
         sum.pair(&name, &value);
     }
-    for folder in environment::search_path(environment) {
-        sum.folder(&folder, 1)?;
+    for file in environment::certificates(&pairs) {
+        sum.tree(&file, &[])?;
+    }
+    let home = environment.absolute_path(HOME);
+    let search = environment.get(PATH).unwrap_or_default();
+    for path in tool_paths::of_search_path(search, home.as_deref()) {
+        if !SYSTEM.iter().any(|system| path == Path::new(system)) {
+            sum.tree(&path, &[])?;
+        }
     }
     for chain in environment::toolchains(&pairs) {
-        sum.folder(&chain, 2)?;
-        for version in entries(&chain.join("versions")) {
-            sum.libraries(&version.join("lib"))?;
-        }
+        sum.tree(&chain, &FETCHED)?;
     }
     for file in INSTALLED {
         sum.file(Path::new(file));
     }
-    for folder in LIBRARIES {
-        sum.libraries(Path::new(folder))?;
+    sum.file(Path::new("/etc/gitconfig"));
+    if let Some(home) = &home {
+        for file in GIT_SETTINGS {
+            sum.file(&home.join(file));
+        }
+        for folder in BUILT_HERE {
+            sum.tree(&home.join(folder), &[])?;
+        }
     }
     for seed in &rules.seed {
-        sum.folder(&top.join(seed), 2)?;
+        sum.tree(&top.join(seed), &[])?;
     }
     Some(sum.finish())
 }
@@ -93,37 +128,22 @@ impl Sum {
         }
     }
 
-    /// What a folder holds, so many levels deep; `None` where that is too much.
-    fn folder(&mut self, folder: &Path, depth: u32) -> Option<()> {
-        self.file(folder);
-        for entry in entries(folder) {
-            let is_fetched = entry.file_name().is_some_and(|name| {
-                name.as_bytes().starts_with(b".") || FETCHED.iter().any(|one| name == *one)
-            });
+    /// A file, or everything in a folder but what is at its top and named in `without`; `None` where
+    /// that is too much. Links are not followed below it.
+    fn tree(&mut self, path: &Path, without: &[&str]) -> Option<()> {
+        self.file(path);
+        for entry in entries(path) {
+            let name = entry.file_name().unwrap_or_default();
+            if name == OsStr::new(DERIVED) || without.iter().any(|one| name == OsStr::new(one)) {
+                continue;
+            }
             if self.seen >= MOST {
                 return None;
             }
-            // What a link points to counts, but not what is below it.
-            let is_folder = entry.symlink_metadata().is_ok_and(|data| data.is_dir());
-            if !is_folder || depth <= 1 {
+            if entry.symlink_metadata().is_ok_and(|data| data.is_dir()) {
+                self.tree(&entry, &[])?;
+            } else {
                 self.file(&entry);
-            } else if !is_fetched {
-                self.folder(&entry, depth - 1)?;
-            }
-        }
-        Some(())
-    }
-
-    /// The packages of interpreters in a folder of libraries.
-    fn libraries(&mut self, folder: &Path) -> Option<()> {
-        for entry in entries(folder) {
-            let name = entry.file_name().unwrap_or_default().as_bytes();
-            if name == b"node_modules" {
-                self.folder(&entry, 2)?;
-            } else if name.starts_with(b"python") {
-                for packages in PACKAGES {
-                    self.folder(&entry.join(packages), 1)?;
-                }
             }
         }
         Some(())
@@ -135,8 +155,8 @@ impl Sum {
     }
 }
 
-fn stamp(metadata: &Metadata) -> [u8; 40] {
-    let mut stamp = [0; 40];
+fn stamp(metadata: &Metadata) -> [u8; 56] {
+    let mut stamp = [0; 56];
     // A folder is as large as its file system likes.
     let size = if metadata.is_dir() { 0 } else { metadata.len() };
     let numbers = [
@@ -145,6 +165,8 @@ fn stamp(metadata: &Metadata) -> [u8; 40] {
         u64::from(metadata.mode()),
         metadata.mtime().cast_unsigned(),
         metadata.mtime_nsec().cast_unsigned(),
+        metadata.ctime().cast_unsigned(),
+        metadata.ctime_nsec().cast_unsigned(),
     ];
     for (place, number) in stamp.chunks_exact_mut(8).zip(numbers) {
         place.copy_from_slice(&number.to_le_bytes());
@@ -163,43 +185,85 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::io::Write;
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let mut file = fs::File::create(path).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    }
 
     #[test]
-    fn a_tool_a_variable_or_a_seeded_package_that_changes_makes_another_text() {
+    fn whatever_a_stage_can_meet_makes_another_text_when_it_changes() {
         let dir = tempfile::tempdir().unwrap();
-        let bin = dir.path().join("bin");
-        let modules = dir.path().join("top/node_modules/a");
-        std::fs::create_dir_all(&bin).unwrap();
-        std::fs::create_dir_all(&modules).unwrap();
-        let write = |path: &Path, text: &str| {
-            std::io::Write::write_all(&mut std::fs::File::create(path).unwrap(), text.as_bytes())
-                .unwrap();
-        };
-        write(&bin.join("tool"), "one");
-        let mut rules = Rules::default();
+        let at = |name: &str| dir.path().join(name);
+        let path = at("tools/bin");
         let text = |more: &[(&str, &str)], rules: &Rules| {
-            let path = bin.to_str().unwrap();
-            let pairs = [("PATH", path), ("HOME", "/nonexistent")];
+            let home = at("home");
+            let pairs = [
+                ("PATH", path.to_str().unwrap()),
+                ("HOME", home.to_str().unwrap()),
+            ];
             let environment = Environment::from_pairs(pairs.iter().chain(more).copied());
-            of(&environment, &dir.path().join("top"), rules)
+            of(&environment, &at("top"), &at("top/.git"), rules)
         };
-        let first = text(&[], &rules).unwrap();
-        assert_eq!(text(&[], &rules), Some(first.clone()));
-        assert_eq!(
-            text(&[("SOME", "x")], &rules),
-            Some(first.clone()),
-            "a variable that no stage sees"
-        );
-        assert_ne!(
-            text(&[("JAVA_HOME", "/opt/j")], &rules),
-            Some(first.clone())
-        );
-        write(&bin.join("tool"), "other");
-        let second = text(&[], &rules).unwrap();
-        assert_ne!(first, second);
-        write(&modules.join("index.js"), "x");
-        assert_ne!(text(&[], &rules), Some(second.clone()));
-        rules.copy = vec![".env".to_owned()];
-        assert_eq!(text(&[], &rules), None, "files that are copied");
+        let rules = Rules::default();
+        let files = [
+            "tools/bin/tool",
+            "tools/bin/sub/tool",
+            "tools/lib/python3/site-packages/a/b.py",
+            "tools/libexec/part",
+            "tools/pyvenv.cfg",
+            "home/.cargo/config.toml",
+            "home/.rustup/toolchains/x/bin/rustc",
+            "home/.gitconfig",
+            "home/.m2/repository/a/b.jar",
+            "top/node_modules/a/lib/deep/index.js",
+            "top/node_modules/.pnpm/x/index.js",
+            "top/node_modules/git/index.js",
+            "top/.git/config",
+            "top/.git/info/attributes",
+            "top/.git/refs/tags/v1",
+        ];
+        for file in files {
+            write(&at(file), "one");
+        }
+        let mut last = text(&[], &rules).unwrap();
+        assert_eq!(text(&[], &rules), Some(last.clone()));
+        for file in files {
+            // In place and of the same length.
+            write(&at(file), "two");
+            let next = text(&[], &rules).unwrap();
+            assert_ne!(next, last, "{file}");
+            last = next;
+        }
+        let java = [("JAVA_HOME", "/opt/j")];
+        assert_ne!(text(&java, &rules), Some(last.clone()));
+        // What no stage sees, or is fetched by its sum.
+        assert_eq!(text(&[("SOME", "x")], &rules), Some(last.clone()));
+        write(&at("home/.cargo/registry/cache/a.crate"), "x");
+        write(&at("home/.npmrc"), "x");
+        // The folder itself was written to; that is told once.
+        let now = text(&[], &rules);
+        write(&at("home/.cargo/registry/cache/b.crate"), "x");
+        assert_eq!(text(&[], &rules), now);
+    }
+
+    #[test]
+    fn copied_files_and_patterns_cannot_be_told() {
+        let environment = Environment::from_pairs([("PATH", "/nonexistent")]);
+        let text = |rules: &Rules| of(&environment, Path::new("/n"), Path::new("/n"), rules);
+        assert!(text(&Rules::default()).is_some());
+        let copies = Rules {
+            copy: vec![".env".to_owned()],
+            ..Rules::default()
+        };
+        let seeds = Rules {
+            seed: vec!["*/node_modules".to_owned()],
+            ..Rules::default()
+        };
+        assert_eq!(text(&copies), None);
+        assert_eq!(text(&seeds), None);
     }
 }

@@ -137,7 +137,8 @@ impl VerifyWorkspaces {
         let passed = environment::passed(&self.environment, rules);
         let unset = rules.passed_variables().into_iter();
         let unset = unset.filter(|name| self.environment.get(name).is_none());
-        let unset = unset.map(|name| format!("`{name}` of `pass_env` is not set"));
+        let unset =
+            unset.map(|name| format!("`{name}` (in `pass_env`) is not set in your environment"));
         let workspace = Workspace {
             id: run.to_string(),
             repo: repo.to_path_buf(),
@@ -276,7 +277,9 @@ impl Workspaces for VerifyWorkspaces {
     }
 
     fn surroundings(&self, repo: &Path, rules: &Rules) -> Option<String> {
-        surroundings::of(&self.environment, repo, rules)
+        let found = self.git.discover(repo).ok()?;
+        let top = found.top.as_deref().unwrap_or(repo);
+        surroundings::of(&self.environment, top, &found.common_dir, rules)
     }
 
     fn altered(&self, workspace: &Workspace) -> Result<Vec<String>, Problem> {

@@ -102,9 +102,12 @@ impl<'a> Checker<'a> {
             return self.wrong_type(node, path, "a list");
         };
         if let Some(schema) = schema.get("items") {
+            // No other layer completes an entry of a list.
+            let extent = std::mem::replace(&mut self.extent, Extent::Whole);
             for (at, item) in items.iter().enumerate() {
                 self.visit(item, schema, &path.join(&at.to_string()));
             }
+            self.extent = extent;
         }
     }
 
@@ -126,6 +129,9 @@ impl<'a> Checker<'a> {
                 }
             }
             (_, None) => self.wrong_type(node, path, "a string"),
+            (NodeKind::Foreign(_), Some(unit)) => {
+                self.wrong_type(node, path, &format!("a {unit} in quotes"));
+            }
             (_, Some(unit)) => self.wrong_type(node, path, &format!("a {unit} string")),
         }
     }

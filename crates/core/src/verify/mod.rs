@@ -31,9 +31,12 @@ pub use failed_tests::failed_tests;
 pub use fault::{OnBase, attributed, deserves_second_look, flaky};
 pub use gate::{passed, promotable};
 pub use judge::{Judgement, Observation, category, judge};
+pub use passed_env::passed_secrets;
 pub use plan::{Plan, PlannedStage, Service, StageCommand, StageTimeouts, Work};
 pub use quarantine::{expired, quarantined};
-pub use ready::{LineWatch, Ready, SERVICE_FAILED, SERVICE_PREFIX, SMOKE_PREFIX, http_is_ready};
+pub use ready::{
+    LineWatch, Ready, SERVICE_FAILED, SERVICE_PREFIX, SERVICE_WAITING, SMOKE_PREFIX, http_is_ready,
+};
 pub use route::{Route, RouteProblem, Rule, Scope, plan_routes};
 pub use rules::Rules;
 pub use rules_from::RulesFrom;

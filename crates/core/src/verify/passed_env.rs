@@ -1,20 +1,30 @@
 //! Variables of the user's environment that a route passes to its commands.
 
-use super::plan::StageCommand;
 use crate::agent::{Secrets, looks_secret};
 
-impl StageCommand {
-    /// The passed values that must not be in a report: those of variables whose name says so. `None`
-    /// where there are none.
-    pub fn secrets_of<'a>(
-        &self,
-        passed: impl Iterator<Item = (&'a str, &'a str)>,
-    ) -> Option<Secrets> {
-        let own = passed.filter(|(name, _)| self.pass_env.iter().any(|one| one == name));
-        let values = own.filter(|(name, value)| looks_secret(name) && !value.is_empty());
-        let values: Vec<&str> = values.map(|(_, value)| value).collect();
-        (!values.is_empty()).then(|| Secrets::new(values))
-    }
+/// The passed values that must not be in a report: those of variables whose name says so, and the
+/// logins in addresses. `None` where there are none.
+pub fn passed_secrets<'a>(passed: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Secrets> {
+    let values: Vec<&str> = passed
+        .filter_map(|(name, value)| {
+            if looks_secret(name) {
+                Some(value)
+            } else {
+                password_in(value)
+            }
+        })
+        .filter(|value| !value.is_empty())
+        .collect();
+    (!values.is_empty()).then(|| Secrets::new(values))
+}
+
+/// The password in an address such as `postgres://user:password@host/db`.
+fn password_in(value: &str) -> Option<&str> {
+    let (_, rest) = value.split_once("://")?;
+    let place = rest.split(['/', '?', '#']).next()?;
+    let (login, _) = place.rsplit_once('@')?;
+    let (_, password) = login.split_once(':')?;
+    Some(password)
 }
 
 #[cfg(test)]
@@ -23,20 +33,22 @@ mod tests {
 
     #[test]
     fn the_value_of_a_passed_secret_is_hidden_and_that_of_another_variable_is_not() {
-        let command = StageCommand {
-            pass_env: vec!["DB_PASSWORD".to_owned(), "MODE".to_owned()],
-            ..StageCommand::default()
-        };
         let passed = [
             ("DB_PASSWORD", "swordfish-1"),
             ("MODE", "integration"),
-            ("OTHER_TOKEN", "not-of-this-route"),
+            (
+                "DATABASE_URL",
+                "postgres://ann:hunter-22@db:5432/shop?ssl=1",
+            ),
+            ("HOMEPAGE", "https://example.org/a:b@c"),
         ];
-        let secrets = command.secrets_of(passed.into_iter()).unwrap();
-        let clean = secrets.redact("swordfish-1 integration not-of-this-route");
+        let secrets = passed_secrets(passed.into_iter()).unwrap();
+        let told = "swordfish-1 integration postgres://ann:hunter-22@db:5432 example.org/a:b@c";
+        let clean = secrets.redact(told);
         assert!(!clean.contains("swordfish"), "{clean}");
-        assert!(clean.contains("integration not-of-this-route"), "{clean}");
-        let plain = passed[1..2].iter().copied();
-        assert!(command.secrets_of(plain).is_none());
+        assert!(!clean.contains("hunter"), "{clean}");
+        assert!(clean.contains(" integration postgres://ann:"), "{clean}");
+        assert!(clean.ends_with("@db:5432 example.org/a:b@c"), "{clean}");
+        assert!(passed_secrets(passed[1..2].iter().copied()).is_none());
     }
 }

@@ -47,6 +47,22 @@ pub struct StageCommand {
     pub services: Vec<Service>,
 }
 
+impl StageCommand {
+    /// Whether the two may run at the same time: each in a folder of its own, neither inside the
+    /// other's. A command in the root of the repository may touch everything.
+    pub fn is_independent_of(&self, other: &Self) -> bool {
+        let contains = |outer: &str, inner: &str| {
+            let rest = inner.strip_prefix(outer);
+            outer.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let (one, two) = (
+            self.dir.trim_end_matches('/'),
+            other.dir.trim_end_matches('/'),
+        );
+        !contains(one, two) && !contains(two, one)
+    }
+}
+
 /// A program that a command needs beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Service {

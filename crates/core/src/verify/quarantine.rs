@@ -1,6 +1,6 @@
 //! Tests that are known to be flaky: what they break is tried again, and allowed until a day.
 
-use super::envelope::{Stage, StageName};
+use super::envelope::{Stage, StageEnd, StageName};
 use super::failed_tests::MOST;
 use super::text;
 use crate::settings::QuarantinedTest;
@@ -13,8 +13,10 @@ use crate::units::Day;
 /// run again.
 pub fn quarantined(stage: &Stage, known: &[QuarantinedTest], today: Day) -> Option<String> {
     let tests = &stage.failed_tests;
-    // A list that was cut does not say what else failed.
-    if stage.name != StageName::TargetedTests || tests.is_empty() || tests.len() >= MOST {
+    // Output or a list that was cut does not say what else failed, nor does a crash.
+    let is_whole = stage.truncated_bytes == 0 && stage.ended == Some(StageEnd::Exited);
+    let is_listed = !tests.is_empty() && tests.len() < MOST;
+    if stage.name != StageName::TargetedTests || !is_whole || !is_listed {
         return None;
     }
     let entries: Vec<&QuarantinedTest> = tests
@@ -46,10 +48,13 @@ pub fn expired(stage: &Stage, known: &[QuarantinedTest], today: Day) -> Option<S
         .filter(|one| one.expires < today && stage.failed_tests.contains(&one.test))
         .map(|one| {
             let owner = text::one_line(&one.owner);
-            format!("`{}` on {} (owner {owner})", one.test, one.expires)
+            format!(
+                "quarantine of `{}` expired on {} (owner {owner})",
+                one.test, one.expires
+            )
         });
     let over: Vec<String> = over.collect();
-    (!over.is_empty()).then(|| format!("the quarantine ended of {}", over.join(", ")))
+    (!over.is_empty()).then(|| over.join(", "))
 }
 
 #[cfg(test)]
@@ -70,6 +75,7 @@ mod tests {
     fn failed(tests: &[&str]) -> Stage {
         Stage {
             failed_tests: tests.iter().map(|&test| test.to_owned()).collect(),
+            ended: Some(StageEnd::Exited),
             ..Stage::unrun(StageName::TargetedTests, "r", &[], StageStatus::Fail)
         }
     }
@@ -102,7 +108,13 @@ mod tests {
         assert!(quarantined(&failed(&names[1..]), &many, today).is_some());
         let mut compile = failed(&["a"]);
         compile.name = StageName::Compile;
-        assert_eq!(quarantined(&compile, &known(), today), None);
+        let mut cut = failed(&["a"]);
+        cut.truncated_bytes = 1;
+        let mut crashed = failed(&["a"]);
+        crashed.ended = Some(StageEnd::Signalled);
+        for stage in [compile, cut, crashed] {
+            assert_eq!(quarantined(&stage, &known(), today), None);
+        }
     }
 
     #[test]
@@ -110,7 +122,7 @@ mod tests {
         let today = "2026-11-10".parse().unwrap();
         assert_eq!(
             expired(&failed(&["a", "b"]), &known(), today).unwrap(),
-            "the quarantine ended of `b` on 2026-11-09 (owner ann)"
+            "quarantine of `b` expired on 2026-11-09 (owner ann)"
         );
         assert_eq!(expired(&failed(&["a"]), &known(), today), None);
     }

@@ -9,6 +9,8 @@ const LINE_BYTES: usize = 8 * 1024;
 pub const SMOKE_PREFIX: &str = "startup smoke: ";
 /// The prefix of lines in which the helper for services reports why one failed.
 pub const SERVICE_PREFIX: &str = "service ";
+/// How it begins a line while one that takes long is not ready yet.
+pub const SERVICE_WAITING: &str = "waiting for service ";
 /// The exit code of that helper where a service did not come up.
 pub const SERVICE_FAILED: i32 = 125;
 

@@ -13,8 +13,8 @@ use std::time::Duration;
 /// What to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Run this, then [`Sequence::record`] its result.
-    Run(Box<Turn>),
+    /// Run these at the same time, then [`Sequence::record`] the result of each.
+    Run(Vec<Turn>),
     /// Every stage has a result.
     Done,
 }
@@ -52,41 +52,85 @@ impl Sequence {
         }
     }
 
-    /// The next command, after settling every stage that needs none.
-    pub fn next(&mut self, now: Timestamp) -> Next {
-        while let Some(stage) = self.waiting.pop_front() {
-            if let Some(reason) = &self.stopped_by {
-                let required = matches!(stage.work, Work::Run(_));
-                self.done.push(unrun(
-                    &stage,
-                    StageStatus::Skipped,
-                    required,
-                    reason.clone(),
-                ));
+    /// How many stages could run next at the same time, `most` at most.
+    pub fn width(&self, most: usize) -> usize {
+        self.together(most).len()
+    }
+
+    /// The next commands, after settling every stage that needs none: one, or up to `at_once` that are
+    /// independent of each other.
+    pub fn next(&mut self, now: Timestamp, at_once: usize) -> Next {
+        while let Some(stage) = self.waiting.front() {
+            let is_settled = match (&self.stopped_by, &stage.work) {
+                (Some(reason), work) => {
+                    let required = matches!(work, Work::Run(_));
+                    let reason = reason.clone();
+                    Some(unrun(stage, StageStatus::Skipped, required, reason))
+                }
+                (None, Work::Nothing(reason)) => {
+                    let reason = reason.clone();
+                    Some(unrun(stage, StageStatus::Skipped, false, reason))
+                }
+                (None, Work::Run(_)) => None,
+            };
+            if let Some(settled) = is_settled {
+                self.waiting.pop_front();
+                self.done.push(settled);
                 continue;
             }
-            match stage.work.clone() {
-                Work::Nothing(reason) => {
-                    self.done
-                        .push(unrun(&stage, StageStatus::Skipped, false, reason));
+            let left = time_left(now, self.deadline);
+            if left.is_zero() {
+                if let Some(stage) = self.waiting.pop_front() {
+                    self.reach_deadline(&stage);
                 }
-                Work::Run(command) => {
-                    let left = time_left(now, self.deadline);
-                    if left.is_zero() {
-                        self.reach_deadline(&stage);
-                        continue;
-                    }
-                    let within = command.timeout.min(left);
-                    return Next::Run(Box::new(Turn {
-                        name: stage.name,
-                        route: stage.route,
-                        command,
-                        within,
-                    }));
-                }
+                continue;
             }
+            return Next::Run(self.take(at_once, left));
         }
         Next::Done
+    }
+
+    fn take(&mut self, at_once: usize, left: Duration) -> Vec<Turn> {
+        let mut turns = Vec::new();
+        // Each one that is taken moves those behind it.
+        for (taken, at) in self.together(at_once).into_iter().enumerate() {
+            let Some(PlannedStage { name, route, work }) = self.waiting.remove(at - taken) else {
+                continue;
+            };
+            if let Work::Run(command) = work {
+                let within = command.timeout.min(left);
+                turns.push(Turn {
+                    name,
+                    route,
+                    command,
+                    within,
+                });
+            }
+        }
+        turns
+    }
+
+    /// Where the stages stand that may run next at the same time: the first, and those of the same
+    /// name that are independent of every one before them.
+    fn together(&self, most: usize) -> Vec<usize> {
+        let first = self.waiting.front().map(|stage| stage.name);
+        let same = self
+            .waiting
+            .iter()
+            .take_while(|stage| Some(stage.name) == first);
+        let mut before: Vec<&StageCommand> = Vec::new();
+        let mut together = Vec::new();
+        for (at, stage) in same.enumerate() {
+            let Work::Run(command) = &stage.work else {
+                continue;
+            };
+            if before.iter().all(|one| one.is_independent_of(command)) {
+                together.push(at);
+            }
+            before.push(command);
+        }
+        together.truncate(most.max(1));
+        together
     }
 
     /// Takes the result of the stage that [`Sequence::next`] handed out.

@@ -42,12 +42,15 @@ fn at(second: i64) -> Timestamp {
 fn play(plan: Plan, ends: &[(StageStatus, StageEnd)]) -> (Vec<Stage>, Overall, Option<Failure>) {
     let mut sequence = Sequence::new(plan, at(1000));
     let mut count = 0;
-    while let Next::Run(turn) = sequence.next(at(0)) {
+    while let Next::Run(turns) = sequence.next(at(0), 1) {
+        let [turn] = turns.as_slice() else {
+            panic!("one at a time");
+        };
         let (status, ended) = ends
             .get(count)
             .copied()
             .unwrap_or((StageStatus::Pass, StageEnd::Exited));
-        sequence.record(result(&turn, status, ended));
+        sequence.record(result(turn, status, ended));
         count += 1;
     }
     sequence.finish()
@@ -210,4 +213,105 @@ proptest! {
         let after = stages.iter().skip_while(|s| s.status == StageStatus::Pass).skip(1);
         prop_assert!(after.into_iter().all(|s| s.status == StageStatus::Skipped));
     }
+}
+
+fn in_folder(name: StageName, dir: &str, program: &str) -> PlannedStage {
+    let command = StageCommand {
+        argv: vec![program.to_owned()],
+        dir: dir.to_owned(),
+        ..command(10)
+    };
+    PlannedStage {
+        route: dir.to_owned(),
+        ..planned(name, Work::Run(command))
+    }
+}
+
+/// The programs of each batch.
+fn batches(stages: Vec<PlannedStage>, at_once: usize) -> Vec<Vec<String>> {
+    let plan = Plan::ordered(stages, Vec::new());
+    let mut sequence = Sequence::new(plan, at(1000));
+    let mut batches = Vec::new();
+    loop {
+        let width = sequence.width(at_once);
+        let Next::Run(turns) = sequence.next(at(0), at_once) else {
+            return batches;
+        };
+        assert_eq!(turns.len(), width);
+        batches.push(
+            turns
+                .iter()
+                .map(|turn| turn.command.argv[0].clone())
+                .collect(),
+        );
+        for turn in &turns {
+            sequence.record(result(turn, StageStatus::Pass, StageEnd::Exited));
+        }
+    }
+}
+
+#[test]
+fn projects_in_separate_folders_run_at_the_same_time_and_their_own_commands_in_order() {
+    use StageName::{Compile, TargetedTests};
+    let stages = || {
+        vec![
+            in_folder(Compile, "a", "a1"),
+            in_folder(Compile, "a", "a2"),
+            in_folder(Compile, "b", "b1"),
+            in_folder(TargetedTests, "a", "a3"),
+            in_folder(TargetedTests, "b", "b3"),
+        ]
+    };
+    assert_eq!(
+        batches(stages(), 9),
+        [vec!["a1", "b1"], vec!["a2"], vec!["a3", "b3"]]
+    );
+    assert_eq!(batches(stages(), 1).len(), 5);
+}
+
+#[test]
+fn what_may_touch_the_same_files_never_runs_at_the_same_time() {
+    for (one, two) in [
+        ("", "a"),
+        ("a", ""),
+        ("a", "a"),
+        ("a", "a/b"),
+        ("a/b/", "a"),
+        ("", ""),
+    ] {
+        let stages = vec![
+            in_folder(StageName::Compile, one, "x"),
+            in_folder(StageName::Compile, two, "y"),
+        ];
+        assert_eq!(batches(stages, 9), [["x"], ["y"]], "{one:?} {two:?}");
+    }
+    // Only a folder contains another, not a name.
+    let stages = vec![
+        in_folder(StageName::Compile, "ab", "x"),
+        in_folder(StageName::Compile, "a", "y"),
+    ];
+    assert_eq!(batches(stages, 9), [["x", "y"]]);
+}
+
+#[test]
+fn a_failure_beside_another_stage_stops_what_comes_after_both() {
+    let stages = vec![
+        in_folder(StageName::Compile, "a", "a1"),
+        in_folder(StageName::Compile, "b", "b1"),
+        in_folder(StageName::TargetedTests, "b", "b2"),
+    ];
+    let mut sequence = Sequence::new(Plan::ordered(stages, Vec::new()), at(1000));
+    let Next::Run(turns) = sequence.next(at(0), 2) else {
+        panic!("two stages");
+    };
+    sequence.record(result(&turns[0], StageStatus::Fail, StageEnd::Exited));
+    sequence.record(result(&turns[1], StageStatus::Pass, StageEnd::Exited));
+    assert_eq!(sequence.next(at(0), 2), Next::Done);
+    let (stages, overall, _) = sequence.finish();
+    assert_eq!(overall, Overall::Fail);
+    let statuses: Vec<_> = stages.iter().map(|stage| stage.status).collect();
+    assert_eq!(
+        statuses,
+        [StageStatus::Fail, StageStatus::Pass, StageStatus::Skipped]
+    );
 }

@@ -1,10 +1,12 @@
-//! Verdicts that are known already: the same tree, judged by the same rules with the same tools.
+//! Verdicts that are known already: the same commits, judged by the same rules with the same tools.
 
-use super::envelope::{Candidate, Overall, SCHEMA, Timing, Verification};
+use super::envelope::{Candidate, Overall, SCHEMA, Timing, Verification, Workspace};
 use super::gate::is_satisfied;
 use super::route::Scope;
 use super::rules::Rules;
-use crate::ids::RunId;
+use crate::ids::{CommitSha, RunId};
+use crate::process::LayerName;
+use crate::settings::IsolationMode;
 use crate::time::Timestamp;
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write};
@@ -18,18 +20,30 @@ const REUSED_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 pub struct VerdictKey(String);
 
 impl VerdictKey {
-    /// The key of what would be judged: `tree` names it, `surroundings` the tools that judge.
-    /// `None` where the verdict depends on more than that.
-    pub fn of(tree: &str, scope: &Scope, rules: &Rules, surroundings: &str) -> Option<Self> {
-        if rules.has_open_network() {
-            // What a server answers is part of no key.
+    /// The key of what would be judged: `commit`, whose tree would land. Tests can read the history,
+    /// so the commits are part of it as well. `None` where the verdict depends on more than that.
+    pub fn of(
+        commit: &CommitSha,
+        candidate: &Candidate,
+        scope: &Scope,
+        rules: &Rules,
+        surroundings: &str,
+    ) -> Option<Self> {
+        if rules.has_open_network() || rules.isolation == IsolationMode::Off {
+            // What a server answers, or the whole machine holds, is part of no key.
             return None;
         }
+        let judged = (
+            commit,
+            &candidate.head_sha,
+            &candidate.base_sha,
+            &candidate.merged_tree_sha,
+        );
         let changed = match scope {
             Scope::Changed(paths) => Some(paths),
             Scope::Everything => None,
         };
-        let text = serde_json::to_vec(&(SCHEMA, tree, changed, rules, surroundings)).ok()?;
+        let text = serde_json::to_vec(&(SCHEMA, judged, changed, rules, surroundings)).ok()?;
         let mut name = String::new();
         for byte in Sha256::digest(text) {
             let _ = write!(name, "{byte:02x}");
@@ -51,9 +65,17 @@ pub fn is_reusable(report: &Verification) -> bool {
         && report.failure.is_none()
         && report.cached_from.is_none()
         && report.workspace.path.is_some()
+        && is_confined(&report.workspace)
         && !report.stages.is_empty()
         && report.stages.iter().all(is_satisfied)
         && report.stages.iter().all(|stage| stage.fault.is_none())
+}
+
+/// Whether the stages met nothing but what the key names.
+fn is_confined(workspace: &Workspace) -> bool {
+    let confining = [LayerName::WriteScope, LayerName::View, LayerName::Network];
+    let is_missing = |layer: LayerName| workspace.missing.iter().any(|m| m.name == layer.as_str());
+    !confining.into_iter().any(is_missing)
 }
 
 /// The answer to a verification of `candidate` by a verdict that is known, where it may be reused now.
@@ -70,7 +92,7 @@ pub fn answered_by(
     }
     Some(Verification {
         notes: vec![format!(
-            "the same tree, rules and tools passed in {}, {ended:.0}; `--fresh` runs the stages again",
+            "reused the pass of run {} of {ended:.0}; pass `--fresh` to run the stages",
             known.run_id
         )],
         cached_from: Some(known.run_id),

@@ -60,9 +60,7 @@ fn a_known_pass_answers_for_another_commit_of_the_same_tree_and_says_so() {
     assert!(answer.protected_changes.is_empty(), "they are its own");
     assert_eq!(
         answer.notes,
-        [
-            "the same tree, rules and tools passed in first, 1970-01-01T00:00:00Z; `--fresh` runs the stages again"
-        ]
+        ["reused the pass of run first of 1970-01-01T00:00:00Z; pass `--fresh` to run the stages"]
     );
     // It is a pass of what was asked about, and of nothing else.
     assert!(passed(&answer, &sha('4'), &sha('2')).is_some());
@@ -118,10 +116,9 @@ fn only_a_plain_pass_that_ran_is_reused() {
 #[test]
 fn everything_a_verdict_depends_on_is_in_its_key() {
     let scope = |paths: &[&str]| Scope::Changed(paths.iter().map(|&p| p.to_owned()).collect());
-    let key = |tree: &str, scope: &Scope, rules: &Rules, tools: &str| {
-        VerdictKey::of(tree, scope, rules, tools)
-            .unwrap()
-            .to_string()
+    let key = |head: char, scope: &Scope, rules: &Rules, tools: &str| {
+        let key = VerdictKey::of(&sha('5'), &candidate(head), scope, rules, tools);
+        key.unwrap().to_string()
     };
     let route = |change: fn(&mut StageCommand)| {
         let mut command = StageCommand {
@@ -139,29 +136,29 @@ fn everything_a_verdict_depends_on_is_in_its_key() {
         }
     };
     let rules = route(|_| {});
-    let first = key("t", &scope(&["a"]), &rules, "tools");
+    let first = key('1', &scope(&["a"]), &rules, "tools");
     assert_eq!(first.len(), 64);
-    assert_eq!(first, key("t", &scope(&["a"]), &route(|_| {}), "tools"));
+    assert_eq!(first, key('1', &scope(&["a"]), &route(|_| {}), "tools"));
     let others = [
-        key("u", &scope(&["a"]), &rules, "tools"),
-        key("t", &scope(&["b"]), &rules, "tools"),
-        key("t", &Scope::Everything, &rules, "tools"),
-        key("t", &scope(&["a"]), &rules, "other tools"),
-        key("t", &scope(&["a"]), &Rules::default(), "tools"),
+        key('6', &scope(&["a"]), &rules, "tools"),
+        key('1', &scope(&["b"]), &rules, "tools"),
+        key('1', &Scope::Everything, &rules, "tools"),
+        key('1', &scope(&["a"]), &rules, "other tools"),
+        key('1', &scope(&["a"]), &Rules::default(), "tools"),
         key(
-            "t",
+            '1',
             &scope(&["a"]),
             &route(|command| command.argv = vec!["y".to_owned()]),
             "tools",
         ),
         key(
-            "t",
+            '1',
             &scope(&["a"]),
             &route(|command| command.env = vec![("A".to_owned(), "b".to_owned())]),
             "tools",
         ),
         key(
-            "t",
+            '1',
             &scope(&["a"]),
             &route(|command| command.timeout = DAY),
             "tools",
@@ -174,12 +171,18 @@ fn everything_a_verdict_depends_on_is_in_its_key() {
 }
 
 #[test]
-fn what_a_server_can_answer_has_no_key() {
+fn what_a_server_or_the_whole_machine_can_answer_has_no_key() {
     let open = Rules {
         network: StageNetwork::Open,
         ..Rules::default()
     };
-    assert_eq!(VerdictKey::of("t", &Scope::Everything, &open, ""), None);
-    let shut = Rules::default();
-    assert!(VerdictKey::of("t", &Scope::Everything, &shut, "").is_some());
+    let free = Rules {
+        isolation: IsolationMode::Off,
+        ..Rules::default()
+    };
+    let key =
+        |rules: &Rules| VerdictKey::of(&sha('5'), &candidate('1'), &Scope::Everything, rules, "");
+    assert_eq!(key(&open), None);
+    assert_eq!(key(&free), None);
+    assert!(key(&Rules::default()).is_some());
 }

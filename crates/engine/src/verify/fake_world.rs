@@ -205,6 +205,10 @@ impl Slots for World {
             Ok(Slot::new(()))
         }
     }
+
+    fn spare(&self, _: u32) -> Option<Slot> {
+        None
+    }
 }
 
 impl Reports for World {
@@ -228,6 +232,11 @@ impl Reports for World {
     fn remember(&self, key: &VerdictKey, run: &RunId) -> Result<(), Problem> {
         let mut known = self.known.lock().unwrap();
         known.push((key.clone(), run.clone()));
+        Ok(())
+    }
+
+    fn forget(&self, key: &VerdictKey) -> Result<(), Problem> {
+        self.known.lock().unwrap().retain(|(one, _)| one != key);
         Ok(())
     }
 }

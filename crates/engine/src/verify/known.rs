@@ -4,7 +4,9 @@ use super::ReportDraft;
 use super::verifier::{Verifier, VerifyRequest};
 use drive_core::ids::CommitSha;
 use drive_core::time::Timestamp;
-use drive_core::verify::{Scope, Timing, VerdictKey, Verification, answered_by, is_reusable};
+use drive_core::verify::{
+    Overall, Scope, Timing, VerdictKey, Verification, answered_by, is_reusable,
+};
 
 impl Verifier<'_> {
     /// The key of what is about to be judged; `None` where its verdict must not be reused.
@@ -18,10 +20,13 @@ impl Verifier<'_> {
         let surroundings = self
             .workspaces
             .surroundings(&request.repo, &request.rules)?;
-        // A commit that is judged alone names its tree.
-        let merged = draft.candidate.merged_tree_sha.as_ref();
-        let tree = merged.map_or_else(|| commit.to_string(), ToString::to_string);
-        VerdictKey::of(&tree, scope, &request.rules, &surroundings)
+        VerdictKey::of(
+            commit,
+            &draft.candidate,
+            scope,
+            &request.rules,
+            &surroundings,
+        )
     }
 
     /// The answer that an earlier verification of the same gives.
@@ -46,11 +51,16 @@ impl Verifier<'_> {
         })
     }
 
-    /// Notes under which key a report can be found again.
+    /// Notes under which key a pass can be found again; a verdict that is none is the last word.
     pub(super) fn remember(&self, key: Option<&VerdictKey>, report: &Verification) {
-        if let Some(key) = key.filter(|_| is_reusable(report)) {
-            // A verdict that is not found again is only reached again.
-            let _ = self.reports.remember(key, &report.run_id);
-        }
+        let Some(key) = key.filter(|_| report.cached_from.is_none()) else {
+            return;
+        };
+        // A verdict that is not found again is only reached again.
+        let _ = match report.overall {
+            Overall::Pass if is_reusable(report) => self.reports.remember(key, &report.run_id),
+            Overall::Pass | Overall::Error => Ok(()),
+            Overall::Fail | Overall::Timeout => self.reports.forget(key),
+        };
     }
 }

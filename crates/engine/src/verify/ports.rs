@@ -142,6 +142,9 @@ pub trait Slots: Send + Sync {
         deadline: Timestamp,
         cancel: &CancelToken,
     ) -> Result<Slot, Problem>;
+
+    /// Takes a slot that is free now; `None` where there is none.
+    fn spare(&self, at_most: u32) -> Option<Slot>;
 }
 
 /// The store of reports.
@@ -154,6 +157,9 @@ pub trait Reports: Send + Sync {
 
     /// Remembers the report of a run under a key.
     fn remember(&self, key: &VerdictKey, run: &RunId) -> Result<(), Problem>;
+
+    /// Forgets what was remembered under a key.
+    fn forget(&self, key: &VerdictKey) -> Result<(), Problem>;
 }
 
 /// Reports that were kept.

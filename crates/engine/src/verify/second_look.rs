@@ -37,13 +37,10 @@ impl SecondLook<'_> {
         }
         let rules = &self.request.rules;
         let today = Day::of(self.verifier.clock.now());
-        let known = quarantined(&stage, &rules.quarantine, today);
+        let mut known = quarantined(&stage, &rules.quarantine, today);
         // A test that is known to be flaky gets its second chance without being asked for.
         let retries = rules.retries.max(u32::from(known.is_some()));
-        let policy = match known {
-            Some(_) => FlakyTests::Allow,
-            None => rules.flaky,
-        };
+        let mut unmade = None;
         for attempt in 1..=retries {
             progress(&format!(
                 "{} ({}) failed; retry {attempt} of {retries}",
@@ -54,18 +51,33 @@ impl SecondLook<'_> {
             let tried = self.in_fresh("retry", self.commit, |stage_env| {
                 self.run_up_to(turn, self.plan, stage_env)
             });
-            if let Ok(Tried::Ran(second)) = tried
-                && second.status == StageStatus::Pass
-            {
+            let second = match tried {
+                Ok(Tried::Ran(second)) => second,
+                Ok(Tried::Not(because)) => {
+                    unmade = Some(format!("retry {attempt} was not made: {because}"));
+                    continue;
+                }
+                Err(problem) => {
+                    unmade = Some(format!("retry {attempt} was not made: {problem}"));
+                    continue;
+                }
+            };
+            if second.status == StageStatus::Pass {
+                let policy = match known {
+                    Some(_) => FlakyTests::Allow,
+                    None => rules.flaky,
+                };
                 return with_reason(flaky(&stage, *second, policy), known);
             }
+            // Something else failed: that is not what the quarantine is for.
+            known = known.filter(|_| quarantined(&second, &rules.quarantine, today).is_some());
         }
         let over = expired(&stage, &rules.quarantine, today);
         let on_base = self.on_base(turn, progress).unwrap_or_else(|problem| {
             // Nothing is concluded from a comparison that did not take place.
             OnBase::Unknown(Some(problem.to_string()))
         });
-        with_reason(attributed(stage, &on_base), over)
+        with_reason(with_reason(attributed(stage, &on_base), over), unmade)
     }
 
     /// The same within the time that is left; `None` where none is, or where it was stopped.
@@ -172,7 +184,7 @@ impl SecondLook<'_> {
             let Some(earlier) = self.again(&earlier) else {
                 return no_time();
             };
-            let (stage, _, _) = stages.run(&earlier);
+            let stage = stages.run(&earlier).stage;
             if stage.status != StageStatus::Pass {
                 return Ok(Tried::Not(format!("{} failed there", earlier.name.words())));
             }
@@ -180,7 +192,7 @@ impl SecondLook<'_> {
         let Some(turn) = self.again(turn) else {
             return no_time();
         };
-        Ok(Tried::Ran(Box::new(stages.run(&turn).0)))
+        Ok(Tried::Ran(Box::new(stages.run(&turn).stage)))
     }
 
     /// What the candidate changes of the base's files.

@@ -1,8 +1,8 @@
 //! Preflight → slot → workspace → plan → stages → clean-up → report.
 
-use super::ports::{Merging, Workspace, Workspaces};
+use super::ports::{Merging, Slot, Workspace, Workspaces};
 use super::second_look::SecondLook;
-use super::stage::StageRunner;
+use super::stage::{RanStage, StageRunner};
 use super::verifier::{Stop, Verified, Verifier, VerifyRequest};
 use super::{ReportDraft, StageEnv};
 use crate::CancelToken;
@@ -184,43 +184,62 @@ impl Verifier<'_> {
             helpers: &request.helpers,
             cancel,
         };
+        let at_once = usize::try_from(request.rules.max_parallel).unwrap_or(usize::MAX);
         let mut sequence = Sequence::new(plan, deadline);
-        while let Next::Run(turn) = sequence.next(self.clock.now()) {
-            progress(&format!(
-                "{} ({}): {}",
-                turn.name.words(),
-                turn.route,
-                turn.command.argv.join(" ")
-            ));
-            let (stage, layers, hosts) = stages.run(&turn);
-            draft.held_by(&layers);
-            for host in hosts {
-                let note = format!("{} of route `{}` {host}", stage.name.words(), stage.route);
-                progress(&note);
-                draft.notes.push(note);
+        loop {
+            // Each stage beside the first one needs a slot as a verification would.
+            let beside = sequence.width(at_once).saturating_sub(1);
+            let spare: Vec<Slot> = (0..beside)
+                .map_while(|_| self.slots.spare(request.rules.max_parallel))
+                .collect();
+            let Next::Run(turns) = sequence.next(self.clock.now(), 1 + spare.len()) else {
+                return Ok(sequence.finish());
+            };
+            for turn in &turns {
+                progress(&format!(
+                    "{} ({}): {}",
+                    turn.name.words(),
+                    turn.route,
+                    turn.command.argv.join(" ")
+                ));
             }
-            if stage.status == StageStatus::Pass && stage.leaked_processes > 0 {
-                let count = stage.leaked_processes;
-                let left = match count {
-                    1 => "1 process running, which was killed".to_owned(),
-                    _ => format!("{count} processes running, which were killed"),
-                };
-                let name = stage.name.words();
-                draft
-                    .notes
-                    .push(format!("{name} of route `{}` left {left}", stage.route));
+            let ran = stages.run_together(&turns);
+            drop(spare);
+            for (one, turn) in ran.into_iter().zip(&turns) {
+                note_run(&one, draft, progress);
+                let stage = second_look.take(one.stage, turn, progress);
+                if stage.fault == Some(Fault::Flaky) && stage.status == StageStatus::Pass {
+                    let why = stage.reason.as_deref().unwrap_or_default();
+                    let name = stage.name.words();
+                    draft
+                        .notes
+                        .push(format!("flaky: {name} of route `{}`: {why}", stage.route));
+                }
+                sequence.record(stage);
             }
-            let stage = second_look.take(stage, &turn, progress);
-            if stage.fault == Some(Fault::Flaky) && stage.status == StageStatus::Pass {
-                let why = stage.reason.as_deref().unwrap_or_default();
-                let name = stage.name.words();
-                draft
-                    .notes
-                    .push(format!("flaky: {name} of route `{}`: {why}", stage.route));
-            }
-            sequence.record(stage);
         }
-        Ok(sequence.finish())
+    }
+}
+
+/// Notes what held a stage, what it wanted and what it left.
+fn note_run(ran: &RanStage, draft: &mut ReportDraft, progress: &mut dyn FnMut(&str)) {
+    let stage = &ran.stage;
+    let name = stage.name.words();
+    draft.held_by(&ran.layers);
+    for host in &ran.hosts {
+        let note = format!("{name} of route `{}` {host}", stage.route);
+        progress(&note);
+        draft.notes.push(note);
+    }
+    if stage.status == StageStatus::Pass && stage.leaked_processes > 0 {
+        let count = stage.leaked_processes;
+        let left = match count {
+            1 => "1 process running, which was killed".to_owned(),
+            _ => format!("{count} processes running, which were killed"),
+        };
+        draft
+            .notes
+            .push(format!("{name} of route `{}` left {left}", stage.route));
     }
 }
 

@@ -491,6 +491,38 @@ fn what_did_not_simply_pass_is_judged_again() {
 }
 
 #[test]
+fn a_failure_is_the_last_word_on_what_passed_before() {
+    let mut world = known_world();
+    verify(&world, &asked("r1"));
+    world.ends = vec![("test", End::Exited { code: 1 })];
+    let fresh = VerifyRequest {
+        fresh: true,
+        ..asked("r2")
+    };
+    assert_eq!(verify(&world, &fresh).report.overall, Overall::Fail);
+    let third = verify(&world, &asked("r3")).report;
+    assert_eq!((third.overall, third.cached_from), (Overall::Fail, None));
+}
+
+#[test]
+fn a_pass_without_confinement_is_not_reused() {
+    for missing in [LayerName::WriteScope, LayerName::View, LayerName::Network] {
+        let world = World {
+            missing: vec![missing],
+            ..known_world()
+        };
+        verify(&world, &asked("r1"));
+        assert_eq!(verify(&world, &asked("r2")).report.cached_from, None);
+    }
+    let world = World {
+        missing: vec![LayerName::CgroupMemory],
+        ..known_world()
+    };
+    verify(&world, &asked("r1"));
+    assert!(verify(&world, &asked("r2")).report.cached_from.is_some());
+}
+
+#[test]
 fn a_known_verdict_carries_the_protected_files_and_notes_of_the_present_change() {
     let world = World {
         changed: vec!["src/a".to_owned(), "src/package.json".to_owned()],

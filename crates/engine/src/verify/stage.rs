@@ -4,18 +4,20 @@ use super::ports::Workspaces;
 use super::{Helpers, StageEnv};
 use crate::CancelToken;
 use crate::ports::{CommandSpec, OutputSink, ProcessRunner};
-use drive_core::agent::Secrets;
+use drive_core::agent::{Redactor, Secrets};
 use drive_core::network::Refused;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{End, Layer, ProcessReport, Stream, StreamReport};
 use drive_core::verify::{
-    Judgement, Observation, SERVICE_FAILED, SERVICE_PREFIX, SMOKE_PREFIX, Service, Stage,
-    StageCommand, StageName, StageResource, StageStatus, TestScan, TestsRan, Turn, failed_tests,
-    judge, text, wanted,
+    Judgement, Observation, SERVICE_FAILED, SERVICE_PREFIX, SERVICE_WAITING, SMOKE_PREFIX, Service,
+    Stage, StageCommand, StageName, StageResource, StageStatus, TestScan, TestsRan, Turn,
+    failed_tests, judge, passed_secrets, text, wanted,
 };
 use serde::Serialize;
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::Path;
+use std::thread::ScopedJoinHandle;
 
 pub(super) struct StageRunner<'a> {
     pub(super) runner: &'a dyn ProcessRunner,
@@ -26,8 +28,37 @@ pub(super) struct StageRunner<'a> {
 }
 
 impl StageRunner<'_> {
-    /// Runs one stage to its end. The layers that held it come along, and which hosts it wanted.
-    pub(super) fn run(&self, turn: &Turn) -> (Stage, Vec<Layer>, Vec<String>) {
+    /// Runs one stage to its end.
+    pub(super) fn run(&self, turn: &Turn) -> RanStage {
+        self.judge(turn, self.execute(turn), &[])
+    }
+
+    /// Runs stages that are independent of each other at the same time. They are judged when all of
+    /// them have ended, because they share a tree.
+    pub(super) fn run_together(&self, turns: &[Turn]) -> Vec<RanStage> {
+        if let [turn] = turns {
+            return vec![self.run(turn)];
+        }
+        let executed: Vec<Executed> = std::thread::scope(|threads| {
+            let start = |turn| threads.spawn(move || self.execute(turn));
+            let running: Vec<_> = turns.iter().map(start).collect();
+            let join = |one: ScopedJoinHandle<'_, Executed>| {
+                one.join().unwrap_or_else(|_| {
+                    let what = "the thread of a stage panicked";
+                    Executed::NotStarted(Problem::new(Kind::Bug, what))
+                })
+            };
+            running.into_iter().map(join).collect()
+        });
+        let judged = turns.iter().zip(executed).map(|(turn, executed)| {
+            let others = turns.iter().filter(|other| *other != turn);
+            let others: Vec<&str> = others.map(|other| other.command.dir.as_str()).collect();
+            self.judge(turn, executed, &others)
+        });
+        judged.collect()
+    }
+
+    fn execute(&self, turn: &Turn) -> Executed {
         let mut scan = Scan {
             tests: TestScan::of(&turn.command.argv),
             refused: Vec::new(),
@@ -35,23 +66,40 @@ impl StageRunner<'_> {
         };
         let spec = match self.spec(turn) {
             Ok(spec) => spec,
-            Err(problem) => return (self.refused(turn, &problem), Vec::new(), Vec::new()),
+            Err(problem) => return Executed::NotStarted(problem),
         };
         let ran = self
             .runner
             .run(&spec, self.cancel, &mut |_| Ok(()), &mut scan);
+        Executed::Ran(Box::new((spec, ran, scan)))
+    }
+
+    /// `others` are the folders of stages that ran at the same time.
+    fn judge(&self, turn: &Turn, executed: Executed, others: &[&str]) -> RanStage {
+        let refused = |problem: &Problem, hosts| RanStage {
+            stage: self.refused(turn, problem),
+            layers: Vec::new(),
+            hosts,
+        };
+        let (spec, ran, scan) = match executed {
+            Executed::NotStarted(problem) => return refused(&problem, Vec::new()),
+            Executed::Ran(ran) => *ran,
+        };
         let rules = &self.stage_env.rules;
         let network = turn.command.network.unwrap_or(rules.network);
         let hosts = scan.refused.iter();
         let hosts = hosts.map(|refused| wanted(refused, network, !rules.routes.is_empty()));
-        let hosts = hosts.collect();
+        let hosts = match self.secrets() {
+            Some(secrets) => hosts.map(|host| secrets.redact(&host)).collect(),
+            None => hosts.collect(),
+        };
         match ran {
-            Ok(mut report) => {
-                let layers = std::mem::take(&mut report.layers);
-                let stage = self.judged(turn, &spec, report, scan.tests.finish());
-                (stage, layers, hosts)
-            }
-            Err(problem) => (self.refused(turn, &problem), Vec::new(), hosts),
+            Ok(mut report) => RanStage {
+                layers: std::mem::take(&mut report.layers),
+                stage: self.judged(turn, &spec, report, scan.tests.finish(), others),
+                hosts,
+            },
+            Err(problem) => refused(&problem, hosts),
         }
     }
 
@@ -70,6 +118,12 @@ impl StageRunner<'_> {
             .workspaces
             .program(&self.stage_env.workspace, &cwd, program)?;
         let mut spec = self.stage_env.command(&program, args, &cwd, turn.within);
+        if !command.dir.is_empty() {
+            // A project in a folder of its own may run beside another one, and two cannot share a layer.
+            let own = format!("of-{}", command.dir.replace('/', "+"));
+            let layered = spec.isolation.layered.iter_mut();
+            layered.for_each(|folder| folder.layer.push(&own));
+        }
         let passed = self.passed(command);
         let own = command.env.iter();
         let own = own.map(|(name, value)| (OsString::from(name), OsString::from(value)));
@@ -96,11 +150,14 @@ impl StageRunner<'_> {
         all.filter(|(name, _)| command.pass_env.iter().any(|one| name == one.as_str()))
     }
 
-    /// The passed values that no report may show.
-    fn secrets(&self, command: &StageCommand) -> Option<Secrets> {
-        let passed = self.passed(command);
-        command
-            .secrets_of(passed.filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?))))
+    /// The passed values that no report may show, of whatever route: what one command gets, another
+    /// can read from a file.
+    fn secrets(&self) -> Option<Secrets> {
+        let passed = self.stage_env.workspace.passed.iter();
+        let passed: Vec<(Cow<'_, str>, Cow<'_, str>)> = passed
+            .map(|(name, value)| (name.to_string_lossy(), value.to_string_lossy()))
+            .collect();
+        passed_secrets(passed.iter().map(|(name, value)| (&**name, &**value)))
     }
 
     /// The services with their programs found.
@@ -121,9 +178,19 @@ impl StageRunner<'_> {
         spec: &CommandSpec,
         report: ProcessReport,
         tests: TestsRan,
+        others: &[&str],
     ) -> Stage {
+        let is_of_others = |path: &String| {
+            others.iter().any(|dir| {
+                let rest = path.strip_prefix(dir);
+                rest.is_some_and(|rest| rest.starts_with('/'))
+            })
+        };
         let (tampered, lost) = match self.workspaces.altered(&self.stage_env.workspace) {
-            Ok(paths) => (paths, None),
+            Ok(mut paths) => {
+                paths.retain(|path| !is_of_others(path));
+                (paths, None)
+            }
             Err(problem) => (Vec::new(), Some(problem)),
         };
         let end = match lost {
@@ -133,13 +200,9 @@ impl StageRunner<'_> {
             },
             None => report.end.clone(),
         };
-        let secrets = self.secrets(&turn.command);
+        let secrets = self.secrets();
         let tail = |stream: &StreamReport| {
-            let text = shown(stream, self.stage_env.rules.tail_bytes);
-            match &secrets {
-                Some(secrets) => secrets.redact(&text),
-                None => text,
-            }
+            shown(stream, self.stage_env.rules.tail_bytes, secrets.as_ref())
         };
         let stderr_tail = tail(&report.stderr);
         let not_ready = not_ready(turn, &report.end, &stderr_tail);
@@ -167,7 +230,12 @@ impl StageRunner<'_> {
         stage.leaked_processes = report.leaked;
         if stage.status == StageStatus::Fail && stage.name == StageName::TargetedTests {
             let output = format!("{}\n{}", stage.stdout_tail, stage.stderr_tail);
-            stage.failed_tests = failed_tests(&output);
+            let services = turn.command.services.iter();
+            let services: Vec<String> = services.map(|one| format!("[{}] ", one.name)).collect();
+            let own = output
+                .lines()
+                .filter(|line| !services.iter().any(|prefix| line.starts_with(prefix)));
+            stage.failed_tests = failed_tests(&own.collect::<Vec<_>>().join("\n"));
         }
         stage
     }
@@ -187,6 +255,21 @@ impl StageRunner<'_> {
     }
 }
 
+/// A stage that came to its end.
+pub(super) struct RanStage {
+    pub(super) stage: Stage,
+    /// The layers that held it.
+    pub(super) layers: Vec<Layer>,
+    /// Which hosts it wanted, in words.
+    pub(super) hosts: Vec<String>,
+}
+
+/// A command that ended, or did not start.
+enum Executed {
+    NotStarted(Problem),
+    Ran(Box<(CommandSpec, Result<ProcessReport, Problem>, Scan)>),
+}
+
 fn blank(turn: &Turn, judgement: Judgement) -> Stage {
     let reason = judgement.reason;
     Stage {
@@ -198,9 +281,24 @@ fn blank(turn: &Turn, judgement: Judgement) -> Stage {
     }
 }
 
-/// The tail as text; replacement characters must not make it longer than the bound.
-fn shown(stream: &StreamReport, bound: u64) -> String {
-    let text = text::printable(&stream.tail);
+/// The tail as text without secrets; replacement characters must not make it longer than the bound.
+fn shown(stream: &StreamReport, bound: u64, secrets: Option<&Secrets>) -> String {
+    let mut bytes = stream.tail.as_slice();
+    let text = match secrets {
+        Some(secrets) => {
+            if stream.truncated_bytes() > 0 {
+                // What the cut left of a line may be the end of a secret.
+                let line = bytes.iter().position(|byte| *byte == b'\n');
+                bytes = line.map_or(&[], |end| &bytes[end + 1..]);
+            }
+            let mut redactor = Redactor::new(secrets.clone());
+            let mut clean = redactor.push(bytes);
+            clean.extend(redactor.finish());
+            // Once more: what is not printed may have stood inside one.
+            secrets.redact(&text::printable(&clean))
+        }
+        None => text::printable(bytes),
+    };
     let bound = usize::try_from(bound).unwrap_or(usize::MAX);
     text::tail(&text, bound).to_owned()
 }
@@ -210,8 +308,16 @@ fn not_ready(turn: &Turn, end: &End, stderr: &str) -> Option<String> {
     let failed = End::Exited {
         code: SERVICE_FAILED,
     };
-    if !turn.command.services.is_empty() && *end == failed {
-        return last_reason(stderr, SERVICE_PREFIX).map(|why| format!("{SERVICE_PREFIX}{why}"));
+    if !turn.command.services.is_empty() {
+        if *end == failed {
+            return last_reason(stderr, SERVICE_PREFIX).map(|why| format!("{SERVICE_PREFIX}{why}"));
+        }
+        // As long as a service is waited for, nothing else prints.
+        let last = stderr.lines().next_back();
+        let waiting = last.and_then(|line| line.strip_prefix(SERVICE_WAITING));
+        if let (End::TimedOut { .. }, Some(service)) = (end, waiting) {
+            return Some(format!("{SERVICE_PREFIX}{service}"));
+        }
     }
     let ready = turn.command.ready.as_ref()?;
     let reason = last_reason(stderr, SMOKE_PREFIX);

@@ -34,7 +34,7 @@ pub(crate) struct RunsArgs {
 enum RunsCommand {
     /// List the newest runs and verifications
     List {
-        /// Most runs to show
+        /// Most runs, and most verifications, to show
         #[arg(long, value_name = "N", default_value_t = 20)]
         limit: u32,
     },
@@ -71,15 +71,15 @@ pub(crate) fn run(args: &RunsArgs, app: &App) -> Outcome {
         RunsCommand::Resume { id } => resume::run(app, id),
         RunsCommand::Extend(args) => extend::extend(app, args),
         RunsCommand::List { limit } => list(app, &wiring, *limit),
-        RunsCommand::Show { id } => match id.as_deref() {
-            Some(id) if let Some(report) = verifications::find(app, id)? => {
-                verifications::show(&report)
-            }
-            id => show(&wiring, &find(&wiring, id)?),
+        RunsCommand::Show { id } => match verifications::asked_for(app, &wiring, id.as_deref())? {
+            Some(report) => verifications::show(&report),
+            None => show(&wiring, &find(app, &wiring, id.as_deref())?),
         },
-        RunsCommand::Logs { id, follow: false } => logs(&wiring, &find(&wiring, id.as_deref())?),
+        RunsCommand::Logs { id, follow: false } => {
+            logs(&wiring, &find(app, &wiring, id.as_deref())?)
+        }
         RunsCommand::Logs { id, follow: true } => {
-            follow(app, &wiring, find(&wiring, id.as_deref())?)
+            follow(app, &wiring, find(app, &wiring, id.as_deref())?)
         }
     }
 }
@@ -141,8 +141,13 @@ fn show(wiring: &Wiring, run: &Run) -> Outcome {
     Answer::new(&document, Printable(&text).to_string())
 }
 
-fn find(wiring: &Wiring, id: Option<&str>) -> Result<Run, Problem> {
+fn find(app: &App, wiring: &Wiring, id: Option<&str>) -> Result<Run, Problem> {
     match id {
+        Some(id) if verifications::find(app, id)?.is_some() => Err(Problem::new(
+            Kind::UnknownRun,
+            format!("`{id}` is a verification, which has no agents"),
+        )
+        .hint(format!("`drive runs show {id}` prints its report"))),
         Some(id) => wiring.journal().require(&RunId::new(id)),
         None => wiring.store.list(RunFilter::All, 1)?.pop().ok_or_else(|| {
             Problem::new(Kind::NoRuns, "no runs yet").hint("start one with `drive spawn TASK`")

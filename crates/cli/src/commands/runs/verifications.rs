@@ -3,9 +3,12 @@
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::verify::kept_reports;
+use crate::output::Printable;
+use crate::wiring::Wiring;
 use drive_core::ids::RunId;
 use drive_core::problem::Problem;
 use drive_core::verify::{Verification, render};
+use drive_engine::ports::{RunFilter, Store};
 use drive_engine::verify::KeptReports;
 use std::fmt::Write;
 
@@ -13,6 +16,20 @@ use std::fmt::Write;
 pub(super) fn newest(app: &App, most: u32) -> Result<Vec<Verification>, Problem> {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     Ok(kept_reports(app)?.newest(most))
+}
+
+/// The verification that a person wants to see: the one with this id, or the newest where there are
+/// no runs.
+pub(super) fn asked_for(
+    app: &App,
+    wiring: &Wiring,
+    id: Option<&str>,
+) -> Result<Option<Verification>, Problem> {
+    match id {
+        Some(id) => find(app, id),
+        None if wiring.store.list(RunFilter::All, 1)?.is_empty() => Ok(newest(app, 1)?.pop()),
+        None => Ok(None),
+    }
 }
 
 /// The verification with this id, if it is one.
@@ -35,5 +52,5 @@ pub(super) fn list(text: &mut String, reports: &[Verification]) {
 
 /// The report.
 pub(super) fn show(report: &Verification) -> Outcome {
-    Answer::new(report, render::human(report))
+    Answer::new(report, Printable(&render::human(report)).to_string())
 }

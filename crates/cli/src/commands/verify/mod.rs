@@ -43,7 +43,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long)]
     trust_candidate_rules: bool,
 
-    /// Run the stages also if the same tree passed before with the same rules and tools
+    /// Run the stages even if this already passed with the same rules and tools
     #[arg(long)]
     fresh: bool,
 

@@ -11,6 +11,7 @@ mod faults;
 mod hooks;
 mod lives;
 mod merging;
+mod parallel;
 mod real;
 mod reports;
 mod tampering;

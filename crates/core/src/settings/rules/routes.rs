@@ -6,6 +6,7 @@ use crate::settings::verify::{QuarantinedTest, ReadyProbe, VerifyRoute, VerifySe
 use crate::steering::Protected;
 use crate::units::Period;
 use globset::Glob;
+use std::collections::HashSet;
 
 /// Every rule a route breaks.
 pub(super) fn broken(verify: &VerifySettings) -> Vec<Broken> {
@@ -18,6 +19,7 @@ pub(super) fn broken(verify: &VerifySettings) -> Vec<Broken> {
 
 fn quarantine(tests: &[QuarantinedTest]) -> Vec<Broken> {
     let mut broken = Vec::new();
+    let mut known = HashSet::new();
     for (at, one) in tests.iter().enumerate() {
         for (key, value) in [("test", &one.test), ("owner", &one.owner)] {
             if value.trim().is_empty() {
@@ -25,7 +27,7 @@ fn quarantine(tests: &[QuarantinedTest]) -> Vec<Broken> {
                 broken.push(Broken::new(&[&key], format!("`{key}` is empty")));
             }
         }
-        if tests[..at].iter().any(|earlier| earlier.test == one.test) {
+        if !known.insert(&one.test) {
             let key = format!("verify.quarantine.{at}.test");
             let what = format!("`{}` is in `verify.quarantine` twice", one.test);
             broken.push(Broken::new(&[&key], what));
@@ -84,6 +86,18 @@ impl Checked<'_> {
             |words: &Vec<String>| words.first().is_some_and(|program| !program.is_empty());
         if !self.route.setup.iter().all(has_program) {
             broken.push(self.about("setup", "a command of `setup` has no program"));
+        }
+        let services = self.route.services.iter().map(|service| &service.command);
+        let setup = self.route.setup.iter().map(|words| ("setup", words));
+        let services = services.map(|words| ("services", words));
+        let stages = self.stages();
+        let stages = stages
+            .iter()
+            .filter_map(|(key, words, _)| Some((*key, (*words)?)));
+        for (key, words) in setup.chain(services).chain(stages) {
+            if words.iter().any(|word| word.contains('\0')) {
+                broken.push(self.about(key, "a command contains a NUL character"));
+            }
         }
         for (stage, command, _) in self.stages() {
             let program = command.and_then(|words| words.first());
@@ -162,7 +176,10 @@ impl Checked<'_> {
 
     fn variables(&self) -> Vec<Broken> {
         let mut broken = Vec::new();
-        let is_name = |name: &str| !name.is_empty() && !name.contains(['=', '\0']);
+        let is_odd = |letter: char| {
+            letter.is_whitespace() || letter.is_control() || ['=', '*', '?'].contains(&letter)
+        };
+        let is_name = |name: &str| !name.is_empty() && !name.contains(is_odd);
         let env = self.route.env.keys().map(|name| ("env", name));
         let passed = self.route.pass_env.iter().map(|name| ("pass_env", name));
         for (key, name) in env.chain(passed) {
@@ -190,19 +207,29 @@ impl Checked<'_> {
             let what = "it has `services`, but neither `targeted_tests` nor `startup_smoke`";
             broken.push(self.about("services", what));
         }
+        let mut known = HashSet::new();
         for (at, service) in self.route.services.iter().enumerate() {
             let key = format!("services.{at}");
             let program = service.command.first();
-            if program.is_none_or(String::is_empty) {
+            let Some(program) = program.filter(|program| !program.is_empty()) else {
                 broken.push(self.about(&key, "a service has no `command`"));
+                continue;
+            };
+            let name = service.name.as_ref().unwrap_or(program);
+            if name.trim().is_empty() || name.contains(char::is_control) {
+                broken.push(self.about(&key, "the name of a service must be one line"));
+                continue;
             }
-            if service.timeout.is_some_and(Period::is_zero) {
-                broken.push(self.about(&key, "a service: `timeout` must be longer than 0"));
+            if !known.insert(name) {
+                let what = format!("two services are called `{name}`; give one a `name`");
+                broken.push(self.about(&key, &what));
             }
-            let wrong = wrong_probe("ready", &service.ready);
-            let wrong = wrong.into_iter();
-            let wrong = wrong.map(|what| self.about(&key, &format!("a service: {what}")));
-            broken.extend(wrong);
+            let of_zero = service.timeout.is_some_and(Period::is_zero);
+            let of_zero = of_zero.then(|| "`timeout` must be longer than 0".to_owned());
+            let wrong = wrong_probe("ready", &service.ready).into_iter();
+            for what in wrong.chain(of_zero) {
+                broken.push(self.about(&key, &format!("service `{name}`: {what}")));
+            }
         }
         broken
     }

@@ -180,11 +180,27 @@ fn routes_that_cannot_work_are_named() {
         ),
         (
             "paths = [\"a\"]\ntargeted_tests = [\"x\"]\nservices = [{ command = [\"y\"] }]",
-            "drive.toml:4: the route for `a`: a service: `ready` has neither `line` nor `port`",
+            "drive.toml:4: the route for `a`: service `y`: `ready` has neither `line` nor `port`",
         ),
         (
             "paths = [\"a\"]\ntargeted_tests = [\"x\"]\nservices = [{ command = [\"y\"], ready = { port = 1 }, timeout = \"0s\" }]",
-            "drive.toml:4: the route for `a`: a service: `timeout` must be longer than 0",
+            "drive.toml:4: the route for `a`: service `y`: `timeout` must be longer than 0",
+        ),
+        (
+            "paths = [\"a\"]\ntargeted_tests = [\"x\"]\nservices = [{ name = \"a\\nb\", command = [\"y\"], ready = { port = 1 } }]",
+            "drive.toml:4: the route for `a`: the name of a service must be one line",
+        ),
+        (
+            "paths = [\"a\"]\ntargeted_tests = [\"x\"]\nservices = [{ command = [\"y\"], ready = { port = 1 } }, { command = [\"y\"], ready = { port = 2 } }]",
+            "drive.toml:4: the route for `a`: two services are called `y`; give one a `name`",
+        ),
+        (
+            "paths = [\"a\"]\ntargeted_tests = [\"x\\u0000\"]",
+            "drive.toml:3: the route for `a`: a command contains a NUL character",
+        ),
+        (
+            "paths = [\"a\"]\ntargeted_tests = [\"x\"]\npass_env = [\"*\"]",
+            "drive.toml:4: the route for `a`: `*` in `pass_env` is not the name of a variable",
         ),
     ];
     for (route, expected) in table {
@@ -211,6 +227,14 @@ fn a_quarantine_without_a_test_an_owner_or_a_day_is_refused() {
     for (entry, expected) in table {
         assert_mistake(&format!("[[verify.quarantine]]\n{entry}\n"), expected);
     }
+    assert_mistake(
+        "[[verify.quarantine]]\ntest = \"t\"\nowner = \"a\"\n",
+        "drive.toml:1: `[verify.quarantine.0]` needs `expires`",
+    );
+    assert_mistake(
+        "[[verify.quarantine]]\ntest = \"t\"\nowner = \"a\"\nexpires = 2027-01-31\n",
+        "drive.toml:4: `verify.quarantine.0.expires` must be a day in quotes, not a date",
+    );
     let twice =
         "[[verify.quarantine]]\ntest = \"t\"\nowner = \"a\"\nexpires = \"2027-01-31\"\n".repeat(2);
     assert_mistake(&twice, "drive.toml:6: `t` is in `verify.quarantine` twice");
