@@ -171,17 +171,14 @@ fn a_plan_without_stages_fails_as_policy() {
 #[test]
 fn a_stage_gets_the_smaller_of_its_timeout_and_what_is_left() {
     let mut sequence = Sequence::new(three(), at(15));
-    let Next::Run(turn) = sequence.next(at(0)) else {
-        panic!("a stage")
-    };
-    assert_eq!(turn.within, Duration::from_secs(10));
-    sequence.record(result(&turn, StageStatus::Pass, StageEnd::Exited));
-    let Next::Run(turn) = sequence.next(at(12)) else {
-        panic!("a stage")
-    };
-    assert_eq!(turn.within, Duration::from_secs(3));
-    sequence.record(result(&turn, StageStatus::Pass, StageEnd::Exited));
-    assert_eq!(sequence.next(at(15)), Next::Done);
+    for (now, within) in [(0, 10), (12, 3)] {
+        let Next::Run(turns) = sequence.next(at(now), 1) else {
+            panic!("a stage")
+        };
+        assert_eq!(turns[0].within, Duration::from_secs(within));
+        sequence.record(result(&turns[0], StageStatus::Pass, StageEnd::Exited));
+    }
+    assert_eq!(sequence.next(at(15), 1), Next::Done);
     let (stages, overall, failure) = sequence.finish();
     assert_eq!(
         (stages[2].status, stages[2].ended),

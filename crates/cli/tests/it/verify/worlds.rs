@@ -226,7 +226,62 @@ fn a_passed_secret_reaches_the_test_and_no_report() {
 }
 
 #[test]
-fn the_same_tree_is_answered_by_its_known_verdict_and_fresh_runs_it_again() {
+fn a_passed_secret_is_hidden_where_output_is_cut_and_where_another_route_prints_it() {
+    let scene = Scene::me();
+    let fill = "head -c 65530 /dev/zero | tr '\\0' x";
+    let writes = format!("echo $API_TOKEN > secret; echo 1 passed; echo $API_TOKEN; {fill}");
+    let reads = "cat secret; getent hosts $(cat secret).example; echo 1 passed";
+    let route = |name: &str, more: &str, script: &str| {
+        let script = toml::Value::from(script);
+        format!(
+            "[[verify.routes]]\nname = {name:?}\npaths = [\"**\"]\n{more}\ntargeted_tests = [\"sh\", \"-c\", {script}]\n"
+        )
+    };
+    let writes = route("a", "pass_env = [\"API_TOKEN\"]", &writes);
+    let reads = route("b", "", reads);
+    scene.settings(&format!("[verify]\nbaseline = \"off\"\n{writes}{reads}"));
+    scene.change();
+    let mut drive = scene.drive(&["verify", "--base", "base", "--json"]);
+    let output = drive.env("API_TOKEN", "swordfish-77").output().unwrap();
+    let answer = scene.answer(&output);
+    assert_eq!(answer.text("/overall"), "pass", "{:#}", answer.report);
+    let told = format!("{}{}", answer.report, answer.stderr);
+    assert!(
+        told.contains("[redacted]"),
+        "the other route prints it: {told}"
+    );
+    for part in ["swordfish", "ish-77", "fish-7"] {
+        assert!(!told.contains(part), "{part}: {told}");
+    }
+}
+
+#[test]
+fn a_test_that_ends_its_own_group_is_judged_beside_services_as_without() {
+    let scene = scene(
+        "targeted_tests = [\"sh\", \"-c\", \"trap '' TERM; kill 0; echo 1 passed\"]\n[[verify.routes.services]]\ncommand = [\"sh\", \"-c\", \"echo up; exec sleep 600\"]\nready = { line = \"up\" }",
+    );
+    let answer = scene.verify();
+    assert_eq!(answer.text("/overall"), "pass", "{:#}", answer.report);
+}
+
+#[test]
+fn a_service_that_is_not_ready_when_the_time_is_up_is_named() {
+    let scene = scene(
+        "targeted_tests = [\"true\"]\ntimeout = { targeted_tests = \"3s\" }\n[[verify.routes.services]]\nname = \"db\"\ncommand = [\"sleep\", \"600\"]\nready = { port = 3000 }",
+    );
+    let answer = scene.verify();
+    assert_eq!(
+        answer.text("/failure/category"),
+        "timeout",
+        "{:#}",
+        answer.report
+    );
+    let told = "service `db`: port 3000 on loopback accepts no connection within 3s";
+    assert!(reason(&answer).ends_with(told), "{}", reason(&answer));
+}
+
+#[test]
+fn what_passed_is_answered_by_its_known_verdict_and_fresh_runs_it_again() {
     let scene = scene("targeted_tests = [\"echo\", \"1 passed\"]");
     let first = scene.verify();
     let known = first.text("/runId").to_owned();
@@ -306,6 +361,13 @@ fn verifications_are_listed_and_shown_among_the_runs() {
         .unwrap();
     let shown = crate::document::read(std::str::from_utf8(&shown.stdout).unwrap());
     assert_eq!(shown, failed.report);
+    // Without an id it is the newest, as there is no run.
+    let newest = scene.drive(&["runs", "show", "--json"]).output().unwrap();
+    let newest = crate::document::read(std::str::from_utf8(&newest.stdout).unwrap());
+    assert_eq!(newest["runId"], id);
+    let logs = scene.drive(&["runs", "logs", id]).output().unwrap();
+    let told = String::from_utf8_lossy(&logs.stderr).into_owned();
+    assert!(told.contains(&format!("`drive runs show {id}`")), "{told}");
     // Somebody's typing error is no path.
     let odd = scene
         .drive(&["runs", "show", "../../etc/passwd"])
@@ -343,9 +405,14 @@ fn a_quarantined_test_gets_a_second_chance_until_its_day_and_is_named() {
         // A verdict that a second chance gave is not reused.
         assert!(scene.verify().report.get("cachedFrom").is_none());
     }
+    // What another try fails with counts: only the first failure was the quarantined one.
+    let other = "case \\\"$PWD\\\" in *retry*) echo 'test other ... FAILED'; exit 1;; esac; echo 'test once ... FAILED'; exit 1";
     // A test that fails each time is not let through.
-    let scene = scene(
-        "targeted_tests = [\"sh\", \"-c\", \"echo 'test once ... FAILED'; exit 1\"]\n[[verify.quarantine]]\ntest = \"once\"\nowner = \"ann\"\nexpires = \"2999-01-01\"",
-    );
-    assert_eq!(scene.verify().text("/failure/category"), "test");
+    let always = "echo 'test once ... FAILED'; exit 1";
+    for script in [other, always] {
+        let scene = scene(&format!(
+            "targeted_tests = [\"sh\", \"-c\", \"{script}\"]\n[[verify.quarantine]]\ntest = \"once\"\nowner = \"ann\"\nexpires = \"2999-01-01\""
+        ));
+        assert_eq!(scene.verify().text("/failure/category"), "test");
+    }
 }

@@ -165,7 +165,7 @@ mod tests {
             tampered: two.clone(),
             tests: TestsRan::Unknown,
             timeout: Duration::from_secs(1),
-            smoke_reason: None,
+            not_ready: None,
         };
         let tampered = judge(StageName::Compile, &tampered).reason.unwrap();
         assert_eq!(paths(&tampered), two);
