@@ -106,7 +106,8 @@ impl Published {
     /// The sources as the registry has them, in a folder that later runs use again.
     fn sources(&self) -> Result<PathBuf, String> {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("real-projects");
-        let sources = folder.join(format!("{}-{}", self.name, self.version));
+        let name = self.name.replace('/', "-");
+        let sources = folder.join(format!("{name}-{}", self.version));
         if sources.exists() {
             return Ok(sources);
         }
