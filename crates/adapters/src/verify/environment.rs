@@ -3,6 +3,7 @@
 
 use crate::Environment;
 use crate::environment::{HOME, PATH};
+use drive_core::network::{CERTIFICATE_VARIABLES, PROXY_VARIABLES};
 use drive_core::verify::Rules;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,24 +22,6 @@ const TOOLCHAINS: [(&str, &str); 7] = [
 
 /// Tool chains whose place only their variable tells.
 const PASSED_ON: [&str; 4] = ["GOROOT", "JAVA_HOME", "RUSTUP_TOOLCHAIN", "TZ"];
-
-/// How the network is reached, for stages that may: proxies, and the certificates of a company. The
-/// names of proxies are written in either case.
-const NETWORK: [&str; 13] = [
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
-    "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE",
-];
 
 /// The same in every stage whose route does not say otherwise. Whether output is coloured is the
 /// project's own choice: it is not written to a terminal.
@@ -76,7 +59,8 @@ pub(super) fn stage(environment: &Environment, tmp: &Path) -> Vec<(OsString, OsS
     for (name, value) in FIXED {
         set(name, value.into());
     }
-    for name in PASSED_ON.into_iter().chain(NETWORK) {
+    let network = PROXY_VARIABLES.into_iter().chain(CERTIFICATE_VARIABLES);
+    for name in PASSED_ON.into_iter().chain(network) {
         if let Some(value) = environment.get(name) {
             set(name, value.to_owned());
         }
@@ -104,10 +88,9 @@ pub(super) fn passed(environment: &Environment, rules: &Rules) -> Vec<(OsString,
 
 /// Files with the certificates of the network, which a stage must be able to read.
 pub(super) fn certificates(pairs: &[(OsString, OsString)]) -> Vec<PathBuf> {
-    let named = pairs.iter().filter(|(name, _)| {
-        let name = name.to_str().unwrap_or_default();
-        NETWORK.contains(&name) && name.contains("_C")
-    });
+    let named = pairs
+        .iter()
+        .filter(|(name, _)| CERTIFICATE_VARIABLES.iter().any(|one| name == one));
     let paths = named.map(|(_, value)| PathBuf::from(value));
     paths.filter(|path| path.is_absolute()).collect()
 }

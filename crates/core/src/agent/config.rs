@@ -2,7 +2,7 @@ use super::limits::AgentLimits;
 use super::permission::PermissionRules;
 use super::redact::MIN_SECRET;
 use super::role::Role;
-use crate::network::{MOST_HOSTS, parse_host};
+use crate::network::{CERTIFICATE_VARIABLES, MOST_HOSTS, PROXY_VARIABLES, parse_host};
 use crate::problem::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -340,31 +340,9 @@ pub fn config_dir_variable(kind: AgentKind) -> Option<&'static str> {
     }
 }
 
-/// Variables every agent gets when the caller has them: without a proxy and the certificates of its
-/// owner, nothing behind one works. curl and wget read the lower-case names only.
-const ALWAYS: &[&str] = &[
-    "PATH",
-    "LANG",
-    "LC_ALL",
-    "TERM",
-    "TZ",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
-    "SSL_CERT_FILE",
-    "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
-    "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE",
-    "CARGO_HTTP_CAINFO",
-    "PIP_CERT",
-    "GIT_SSL_CAINFO",
-];
+/// Variables every agent gets when the caller has them, besides those of the network: without a proxy
+/// and the certificates of its owner, nothing behind one works.
+const ALWAYS: [&str; 5] = ["PATH", "LANG", "LC_ALL", "TERM", "TZ"];
 
 /// Variables no agent gets: with one of these, a read-only role could write to the forge.
 const NEVER: [&str; 5] = [
@@ -395,8 +373,9 @@ pub fn allowed_env(
     forge_token_env: &str,
 ) -> BTreeMap<OsString, OsString> {
     ALWAYS
-        .iter()
-        .copied()
+        .into_iter()
+        .chain(PROXY_VARIABLES)
+        .chain(CERTIFICATE_VARIABLES)
         .chain(config.variables())
         .filter(|name| !is_withheld(name, forge_token_env))
         .filter_map(|name| caller.get_key_value(OsStr::new(name)))

@@ -15,6 +15,30 @@ use std::net::IpAddr;
 /// The most hosts that settings may allow: each port of its own is a listening socket.
 pub const MOST_HOSTS: usize = 100;
 
+/// Variables that name the proxies of a network. curl and wget read the lower-case names only.
+pub const PROXY_VARIABLES: [&str; 8] = [
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+];
+
+/// Variables that name the certificates of a network's owner.
+pub const CERTIFICATE_VARIABLES: [&str; 8] = [
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "CARGO_HTTP_CAINFO",
+    "PIP_CERT",
+    "GIT_SSL_CAINFO",
+];
+
 /// The public package registries: Cargo, npm and Yarn, PyPI, Go, Maven and Gradle, RubyGems, Packagist,
 /// NuGet and Hex, and where their tools come from.
 pub const REGISTRIES: [&str; 27] = [
