@@ -238,6 +238,11 @@ impl Arena {
         }
     }
 
+    /// The newest statuses of a commit on GitHub, each with its context.
+    pub(crate) fn statuses(&self, sha: &str) -> Vec<(String, String)> {
+        self.simulator.as_ref().unwrap().statuses(REPO, sha)
+    }
+
     /// Somebody is faster than the next merge on GitHub.
     pub(crate) fn overtake_merge(&self, file: &str, words: &str) {
         let simulator = self.simulator.as_ref().unwrap();

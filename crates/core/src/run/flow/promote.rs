@@ -13,6 +13,7 @@ use crate::ids::{BranchName, CommitSha};
 use crate::problem::{Kind, Problem};
 use crate::process::{Layer, LayerName, LayerState, add_layers, missing_essentials};
 use crate::review::LastWord;
+use crate::settings::TeamMode;
 use crate::verify::{FailureCategory, Overall, Verification, promotable, render};
 
 /// How often it is verified, when its base moves each time.
@@ -218,7 +219,19 @@ impl PhaseFlow<'_> {
         );
         let problem = Problem::new(Kind::LandedBroken, message)
             .hint(format!("switch to `{base}` and revert it: `{revert}`"));
-        let posts = vec![post(ForgeAct::PostComment { body })];
+        let mut posts = Vec::new();
+        if self.terms.mode == TeamMode::Github {
+            // The good news was about another tree.
+            let told = self.state.pushed.iter().chain([sha]);
+            posts.extend(told.map(|sha| {
+                post(ForgeAct::SetStatus {
+                    sha: sha.clone(),
+                    passed: false,
+                    description: format!("`{base}` fails verification after the merge"),
+                })
+            }));
+        }
+        posts.push(post(ForgeAct::PostComment { body }));
         self.close_with(posts, OutcomeStatus::NeedsHuman, Some(problem));
     }
 
