@@ -21,10 +21,11 @@ pub(super) struct Liveness {
     dir: PathBuf,
 }
 
-/// Held while the verification lives; its file goes with it.
+/// Held while the verification lives; its file goes with it, unless something was left behind.
 pub(super) struct Alive {
     path: PathBuf,
     file: File,
+    leaves_rest: bool,
 }
 
 impl Alive {
@@ -32,12 +33,19 @@ impl Alive {
     pub(super) fn file(&self) -> &File {
         &self.file
     }
+
+    /// Gives the lock back and leaves the file: the run counts as dead, and a sweep cleans up after it.
+    pub(super) fn leave_rest(mut self) {
+        self.leaves_rest = true;
+    }
 }
 
 impl Drop for Alive {
     fn drop(&mut self) {
-        // A stray file is harmless: without its lock the run counts as dead.
-        let _ = std::fs::remove_file(&self.path);
+        if !self.leaves_rest {
+            // A stray file is harmless: without its lock the run counts as dead.
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -58,7 +66,14 @@ impl Liveness {
         for _ in 0..ATTEMPTS {
             let file = open(&path).map_err(failed)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) if is_at(&file, &path) => return Ok(Alive { path, file }),
+                Ok(()) if is_at(&file, &path) => {
+                    let leaves_rest = false;
+                    return Ok(Alive {
+                        path,
+                        file,
+                        leaves_rest,
+                    });
+                }
                 Ok(()) => {}
                 Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(BETWEEN_ATTEMPTS),
                 Err(error) => return Err(failed(error.into())),
@@ -155,5 +170,8 @@ mod tests {
         );
         liveness.forget(&run);
         assert_eq!(liveness.dead(), Vec::<RunId>::new());
+        // One that could not remove everything is cleaned up after like a dead one.
+        liveness.hold(&run).unwrap().leave_rest();
+        assert_eq!(liveness.dead(), [run]);
     }
 }

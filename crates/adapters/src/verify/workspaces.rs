@@ -139,6 +139,12 @@ impl VerifyWorkspaces {
         let unset = unset.filter(|name| self.environment.get(name).is_none());
         let unset =
             unset.map(|name| format!("`{name}` (in `pass_env`) is not set in your environment"));
+        let is_tracked = |seed: &String| tree.iter().any(|file| file.path.starts_with(seed));
+        let seeded = rules.seed.iter();
+        let seeded = seeded.filter(|seed| !is_tracked(seed) && sandbox.path.join(seed).exists());
+        let seeded = seeded.map(|seed| {
+            format!("started with `{seed}` of your checkout; `sandbox.seed = []` starts without")
+        });
         let workspace = Workspace {
             id: run.to_string(),
             repo: repo.to_path_buf(),
@@ -159,7 +165,7 @@ impl VerifyWorkspaces {
                 .iter()
                 .map(|file| file.path.to_string_lossy().into_owned())
                 .collect(),
-            notes: notes.chain(proxy).chain(unset).collect(),
+            notes: notes.chain(proxy).chain(unset).chain(seeded).collect(),
         };
         Ok((workspace, seal))
     }
@@ -230,12 +236,13 @@ impl VerifyWorkspaces {
         Ok(())
     }
 
-    fn undo(&self, run: &RunId, sandbox: Option<&Sandbox>) {
-        // The problem that led here is the one worth telling; a sweep finishes what fails now.
-        if let Some(sandbox) = sandbox {
-            let _ = self.sandboxes.remove(sandbox);
+    /// Removes what was made so far. The problem that led here is the one worth telling; a sweep
+    /// finishes what fails now.
+    fn undo(&self, alive: Alive, run: &RunId, sandbox: Option<&Sandbox>) {
+        let removed = sandbox.map_or(Ok(()), |one| self.sandboxes.remove(one).map(drop));
+        if removed.and(self.remove_tmp(run)).is_err() {
+            alive.leave_rest();
         }
-        let _ = self.remove_tmp(run);
     }
 }
 
@@ -259,12 +266,20 @@ impl Workspaces for VerifyWorkspaces {
             copy: rules.copy.clone(),
             seed: rules.seed.clone(),
         };
-        let sandbox = self
-            .sandboxes
-            .create(&spec)
-            .inspect_err(|_| self.undo(run, None))?;
-        let furnished = self.furnish(run, repo, head, &sandbox, rules, &alive);
-        let (workspace, seal) = furnished.inspect_err(|_| self.undo(run, Some(&sandbox)))?;
+        let sandbox = match self.sandboxes.create(&spec) {
+            Ok(sandbox) => sandbox,
+            Err(problem) => {
+                self.undo(alive, run, None);
+                return Err(problem);
+            }
+        };
+        let (workspace, seal) = match self.furnish(run, repo, head, &sandbox, rules, &alive) {
+            Ok(furnished) => furnished,
+            Err(problem) => {
+                self.undo(alive, run, Some(&sandbox));
+                return Err(problem);
+            }
+        };
         self.lock().insert(
             run.to_string(),
             Open {
@@ -313,9 +328,10 @@ impl Workspaces for VerifyWorkspaces {
                 .map(drop)
                 .and_then(|()| self.remove_tmp(run));
             if result.is_ok() {
-                break;
+                return result;
             }
         }
+        open.alive.leave_rest();
         result
     }
 
@@ -337,12 +353,7 @@ impl Workspaces for VerifyWorkspaces {
         Ok(swept
             .removed
             .iter()
-            .map(|one| {
-                format!(
-                    "removed `{}`, left by a verification that was killed",
-                    one.id
-                )
-            })
+            .map(|one| format!("removed `{}`, left by an earlier verification", one.id))
             .collect())
     }
 }

@@ -111,7 +111,7 @@ everyone! {
         let next = scene.drive(&["pr", "list"]).output().unwrap();
         assert_eq!(
             String::from_utf8_lossy(&next.stderr),
-            format!("warning: removed `{workspace}`, left by a verification that was killed\n")
+            format!("warning: removed `{workspace}`, left by an earlier verification\n")
         );
         scene.assert_nothing_is_left();
         let again = scene.drive(&["pr", "list"]).output().unwrap();
