@@ -350,7 +350,16 @@ fn go_builds_and_tests_the_packages_a_change_reaches() {
         package("x/a", "a", &["fmt"]),
         package("x/b", "b", &["fmt"]),
     ];
-    let go = [Project::new("", ProjectKind::Go(GoModule { packages }))];
+    let module = |has_needs| GoModule {
+        packages: packages.clone(),
+        has_needs,
+    };
+    let go = [Project::new("", ProjectKind::Go(module(false)))];
+    let needy = [Project::new("", ProjectKind::Go(module(true)))];
+    assert_eq!(
+        commands(&needy, &changed(&["b/b.go"])),
+        Ok(texts(&["go mod download", "go build x/b", "go test x/b"]))
+    );
     let table: &[(&[&str], &str)] = &[
         (&["a/a.go"], "x x/a"),
         (&["b/b.go"], "x/b"),

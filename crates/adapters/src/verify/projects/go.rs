@@ -27,7 +27,14 @@ pub(super) fn find(tree: &Tree<'_>) -> Vec<Project> {
                 .ok()
                 .and_then(|text| packages(tree, &dir, &text))
                 .unwrap_or_default();
-            Project::new(dir, ProjectKind::Go(GoModule { packages }))
+            let requires = |text: String| text.lines().any(|line| line.starts_with("require"));
+            let has_needs = !tree.has(&dir, "vendor/modules.txt")
+                && tree.text(&dir, "go.mod").is_some_and(requires);
+            let module = GoModule {
+                packages,
+                has_needs,
+            };
+            Project::new(dir, ProjectKind::Go(module))
         })
         .collect()
 }

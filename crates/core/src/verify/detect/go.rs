@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 pub struct GoModule {
     /// Its packages, as `go list` describes them; empty when it could not.
     pub packages: Vec<GoPackage>,
+    /// Whether it requires modules that are not among its own files.
+    pub has_needs: bool,
 }
 
 /// One package of a module.
@@ -24,10 +26,14 @@ pub struct GoPackage {
 impl GoModule {
     pub(super) fn wanted(&self, touched: &Touched) -> Vec<Wanted> {
         let selection = self.selection(touched);
-        vec![
+        // The build itself has no network.
+        let fetch = || Wanted::install(&["go", "mod", "download"]);
+        let mut wanted: Vec<Wanted> = self.has_needs.then(fetch).into_iter().collect();
+        wanted.extend([
             Wanted::new(StageName::Compile, &["go", "build"]).args(selection.clone()),
             Wanted::new(StageName::TargetedTests, &["go", "test"]).args(selection),
-        ]
+        ]);
+        wanted
     }
 
     fn selection(&self, touched: &Touched) -> Vec<String> {

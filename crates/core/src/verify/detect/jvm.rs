@@ -40,7 +40,11 @@ impl JvmProject {
                 .args([task.to_owned()])
         };
         vec![
-            stage(StageName::Compile, compile),
+            // It fetches what the project and the tool itself need.
+            Wanted {
+                installs: true,
+                ..stage(StageName::Compile, compile)
+            },
             stage(StageName::TargetedTests, "test"),
         ]
     }
