@@ -25,10 +25,9 @@ const PASSED_ON: [&str; 4] = ["GOROOT", "JAVA_HOME", "RUSTUP_TOOLCHAIN", "TZ"];
 
 /// The same in every stage whose route does not say otherwise. Whether output is coloured is the
 /// project's own choice: it is not written to a terminal.
-const FIXED: [(&str, &str); 5] = [
+const FIXED: [(&str, &str); 4] = [
     ("CI", "true"),
     ("LANG", "C.UTF-8"),
-    ("TERM", "dumb"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("PYTHONDONTWRITEBYTECODE", "1"),
 ];
@@ -183,7 +182,7 @@ mod tests {
         assert_eq!(get("GITHUB_TOKEN"), None);
         assert_eq!(get("https_proxy"), Some("http://proxy:3128"));
         assert_eq!(get("CI"), Some("true"));
-        assert_eq!(get("NO_COLOR"), None);
+        assert_eq!((get("NO_COLOR"), get("TERM")), (None, None));
         assert_eq!(certificates(&pairs), [Path::new("/etc/company.pem")]);
     }
 

@@ -108,7 +108,7 @@ fn a_missing_layer_is_named_with_what_was_not_enforced() {
             "writeScope",
             "writes outside the allowed folders are not prevented",
         ),
-        ("cgroupMemory", "memfd not counted"),
+        ("cgroupMemory", "memfd and tmpfs not counted"),
     ] {
         let named = report
             .workspace

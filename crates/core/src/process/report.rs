@@ -191,7 +191,7 @@ impl LayerName {
             LayerName::PidNamespace => {
                 "left-over processes are swept by pid, which may take several rounds"
             }
-            LayerName::CgroupMemory => "memory: RSS poll, memfd not counted",
+            LayerName::CgroupMemory => "memory: RSS poll, memfd and tmpfs not counted",
             LayerName::CgroupProcesses => {
                 "processes: counted every 20 ms, a fast fork bomb can overshoot"
             }

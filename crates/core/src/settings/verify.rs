@@ -23,7 +23,7 @@ pub struct VerifySettings {
     pub baseline: Baseline,
     /// Globs of further files that are not merged without a person's approval; `!` exempts.
     pub protected_paths: Vec<String>,
-    /// Tests that may fail until a day, each with its owner.
+    /// Flaky tests that get a second run until a day, each with its owner.
     pub quarantine: Vec<QuarantinedTest>,
     /// Limits for one stage and every process it starts.
     pub limits: VerifyLimits,
@@ -31,7 +31,8 @@ pub struct VerifySettings {
     pub routes: Vec<VerifyRoute>,
 }
 
-/// `[[verify.quarantine]]`: a test that is known to fail now and then.
+/// `[[verify.quarantine]]`: a test that is known to fail now and then. A stage in which only such tests
+/// fail runs once more, and passes if it then passes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QuarantinedTest {
@@ -39,7 +40,7 @@ pub struct QuarantinedTest {
     pub test: String,
     /// Who mends it.
     pub owner: String,
-    /// The last day on which it may fail.
+    /// The last day on which that holds.
     pub expires: Day,
     /// Why, for whoever reads the report.
     pub reason: Option<String>,
@@ -117,6 +118,9 @@ pub struct VerifyRoute {
     /// The changed files it covers, as globs from the repository root.
     #[serde(default)]
     pub paths: Vec<String>,
+    /// The folder its commands run in, from the repository root. Routes in separate folders run at the
+    /// same time.
+    pub dir: Option<String>,
     /// Commands that run before the first stage, such as the installation of packages. They reach the
     /// package registries unless `network` says otherwise.
     #[serde(default)]

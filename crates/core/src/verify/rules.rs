@@ -165,6 +165,7 @@ fn route(route: &VerifyRoute, verify: &VerifySettings) -> Route {
 fn commands(route: &VerifyRoute, verify: &VerifySettings) -> Vec<(StageName, StageCommand)> {
     let command = |argv: &[String], timeout: Option<Period>| StageCommand {
         argv: argv.to_vec(),
+        dir: route.dir.clone().unwrap_or_default(),
         env: route.env.clone().into_iter().collect(),
         pass_env: route.pass_env.clone(),
         timeout: timeout.unwrap_or(verify.deadline).get(),
@@ -293,6 +294,7 @@ mod tests {
             [[verify.routes]]
             name = "api"
             paths = ["api/**"]
+            dir = "api"
             compile = ["make"]
             startup_smoke = ["bin/api"]
             skip = "no tests yet"
@@ -312,6 +314,7 @@ mod tests {
         let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
         let command = |argv: &str, seconds| StageCommand {
             argv: words(argv),
+            dir: "api".to_owned(),
             env: vec![("MODE".to_owned(), "test".to_owned())],
             pass_env: vec!["DB".to_owned()],
             timeout: Duration::from_secs(seconds),

@@ -52,7 +52,7 @@ fn asked(known: Verification, later: Duration) -> Option<Verification> {
 }
 
 #[test]
-fn a_known_pass_answers_for_another_commit_of_the_same_tree_and_says_so() {
+fn a_known_pass_is_an_answer_about_what_was_asked_and_says_so() {
     let answer = asked(pass(), DAY).unwrap();
     assert_eq!(answer.run_id.as_str(), "second");
     assert_eq!(answer.cached_from, Some(RunId::new("first")));

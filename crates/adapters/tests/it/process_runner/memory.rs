@@ -83,7 +83,7 @@ everyone! {
         assert_eq!(
             layer.state,
             LayerState::Missing(
-                "no writable cgroup; memory: RSS poll, memfd not counted".into()
+                "no writable cgroup; memory: RSS poll, memfd and tmpfs not counted".into()
             )
         );
     }

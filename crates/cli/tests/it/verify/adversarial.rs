@@ -75,7 +75,7 @@ everyone! {
             assert_eq!(answer.verdict(), ("fail", "fail", "memoryLimit", "resource"));
         } else {
             eprintln!("skipped: no writable memory cgroup, and the report says so: {}", answer.report["workspace"]["missing"]);
-            assert!(answer.report["workspace"]["missing"].to_string().contains("memfd not counted"));
+            assert!(answer.report["workspace"]["missing"].to_string().contains("memfd and tmpfs not counted"));
         }
     }
 

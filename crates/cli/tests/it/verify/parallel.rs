@@ -1,4 +1,4 @@
-//! Detected projects in separate folders are verified at the same time.
+//! Projects and routes in separate folders are verified at the same time.
 
 use crate::verify::support::Scene;
 
@@ -35,6 +35,31 @@ fn two_projects_run_at_the_same_time_where_there_are_places_and_else_in_turn() {
     two_projects(&scene, "max_parallel = 1");
     let answer = scene.verify();
     assert_eq!(answer.text("/overall"), "fail", "{:#}", answer.report);
+}
+
+#[test]
+fn routes_in_separate_folders_run_at_the_same_time_and_others_in_turn() {
+    let test = "touch here; n=0; while [ ! -e ../OTHER/here ] && [ $n -lt 50 ]; do n=$((n + 1)); sleep 0.1; done; test -e ../OTHER/here && echo 1 passed; r=$?; sleep 0.5; rm here; exit $r";
+    for (has_dir, overall) in [(true, "pass"), (false, "fail")] {
+        let scene = Scene::me();
+        let route = |own: &str, other: &str| {
+            let test = test.replace("OTHER", other);
+            let (dir, test) = if has_dir {
+                (format!("dir = {own:?}"), test)
+            } else {
+                (String::new(), format!("cd {own}; {test}"))
+            };
+            let test = toml::Value::from(test);
+            format!(
+                "[[verify.routes]]\nname = {own:?}\npaths = [\"**\"]\n{dir}\ntargeted_tests = [\"sh\", \"-c\", {test}]\n"
+            )
+        };
+        let routes = format!("{}{}", route("src", "tests"), route("tests", "src"));
+        scene.settings(&format!("[verify]\nbaseline = \"off\"\n{routes}"));
+        scene.change();
+        let answer = scene.verify();
+        assert_eq!(answer.text("/overall"), overall, "{:#}", answer.report);
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::steering::Protected;
 use crate::units::Period;
 use globset::Glob;
 use std::collections::HashSet;
+use std::path::{Component, Path};
 
 /// Every rule a route breaks.
 pub(super) fn broken(verify: &VerifySettings) -> Vec<Broken> {
@@ -55,6 +56,7 @@ struct Checked<'a> {
 impl Checked<'_> {
     fn broken(&self, deadline: Period) -> Vec<Broken> {
         let mut broken = self.paths();
+        broken.extend(self.dir());
         broken.extend(self.commands());
         broken.extend(self.timeouts(deadline));
         broken.extend(self.ready());
@@ -78,6 +80,14 @@ impl Checked<'_> {
                 ))
             })
             .collect()
+    }
+
+    fn dir(&self) -> Option<Broken> {
+        let dir = self.route.dir.as_deref()?;
+        let is_inside = |part: Component<'_>| matches!(part, Component::Normal(_));
+        let is_folder = !dir.is_empty() && Path::new(dir).components().all(is_inside);
+        let what = format!("`dir` must be a folder inside the repository, not `{dir}`");
+        (!is_folder).then(|| self.about("dir", &what))
     }
 
     fn commands(&self) -> Vec<Broken> {

@@ -151,6 +151,14 @@ fn routes_that_cannot_work_are_named() {
             "drive.toml:2: the route for `a[`: `a[` is not a glob: unclosed character class; missing ']'",
         ),
         (
+            "paths = [\"a\"]\ntargeted_tests = [\"x\"]\ndir = \"../b\"",
+            "drive.toml:4: the route for `a`: `dir` must be a folder inside the repository, not `../b`",
+        ),
+        (
+            "paths = [\"a\"]\ntargeted_tests = [\"x\"]\ndir = \"/b\"",
+            "drive.toml:4: the route for `a`: `dir` must be a folder inside the repository, not `/b`",
+        ),
+        (
             "paths = [\"a\"]\ntargeted_tests = [\"x\"]\nsetup = [[]]",
             "drive.toml:4: the route for `a`: a command of `setup` has no program",
         ),
