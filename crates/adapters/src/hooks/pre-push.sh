@@ -6,7 +6,8 @@ remote=$1
 url=$2
 tab=$(printf '\t')
 
-drive=$(command -v drive) || drive=@DRIVE@
+drive=@DRIVE@
+[ -x "$drive" ] || drive=$(command -v drive)
 if ! [ -x "$drive" ]; then
     echo 'drive: cannot verify this push: `drive` is not installed' >&2
     echo 'drive: install it, or push without verification: git push --no-verify' >&2
@@ -18,26 +19,34 @@ commit_of() {
     git rev-parse --verify --quiet "$1^{commit}"
 }
 
-# The tip of the remote's default branch, as the remote says now; else as it was last fetched.
+# The remote's default branch and its tip, as the remote says now; else as it was last fetched.
+base=
+default=
 find_base() {
     if heads=$(GIT_TERMINAL_PROMPT=0 git ls-remote --symref "$url" HEAD 2>/dev/null); then
         tip=$(printf '%s\n' "$heads" | sed -n "s/^\([0-9a-f]\{40,64\}\)${tab}HEAD\$/\1/p")
-        branch=$(printf '%s\n' "$heads" | sed -n "s|^ref: \(refs/heads/.*\)${tab}HEAD\$|\1|p")
+        default=$(printf '%s\n' "$heads" | sed -n "s|^ref: \(refs/heads/.*\)${tab}HEAD\$|\1|p")
         if [ -n "$tip" ]; then
-            commit_of "$tip" && return
-            git fetch --quiet --no-tags --no-write-fetch-head "$url" "${branch:-HEAD}" </dev/null >&2
-            commit_of "$tip" && return
+            base=$(commit_of "$tip") && return
+            git fetch --quiet --no-tags --no-write-fetch-head "$url" "${default:-HEAD}" </dev/null >&2
+            base=$(commit_of "$tip") && return
         fi
     fi
     for name in HEAD main master; do
-        commit_of "refs/remotes/$remote/$name" && return
+        base=$(commit_of "refs/remotes/$remote/$name") && return
     done
 }
 
-base=$(find_base)
+find_base
 seen=
 refused=
-while read -r local_ref local_id remote_ref _; do
+while IFS= read -r line; do
+    # From the right: what is pushed may be named by words, such as `HEAD^{/fix it}`.
+    rest=${line% *}
+    remote_ref=${rest##* }
+    rest=${rest% *}
+    local_id=${rest##* }
+    local_ref=${rest% *}
     case $local_id in
     *[!0]*) ;;
     *) continue ;; # Nothing but zeros: a deletion.
@@ -45,17 +54,30 @@ while read -r local_ref local_id remote_ref _; do
     case $remote_ref in
     refs/notes/*) continue ;;
     esac
-    # A tag may name something else than a commit.
-    tip=$(commit_of "$local_id") || continue
-    case " $seen " in
-    *" $tip "*) continue ;;
-    esac
-    seen="$seen $tip"
-    if [ -n "$base" ] && git merge-base --is-ancestor "$tip" "$base"; then
+    if ! tip=$(commit_of "$local_id"); then
+        # A tag may name something else than a commit.
+        git cat-file -e "$local_id" 2>/dev/null && continue
+        echo "drive: cannot read what is pushed to $remote_ref" >&2
+        refused=yes
         continue
     fi
+    forced=
+    if [ -n "$base" ] && [ "$remote_ref" = "$default" ] && ! git merge-base --is-ancestor "$base" "$tip"; then
+        # The branch is replaced: the commit itself lands, not a merge.
+        forced=yes
+    elif [ -n "$base" ] && git merge-base --is-ancestor "$tip" "$base"; then
+        continue
+    fi
+    case " $seen " in
+    *" $tip$forced "*) continue ;;
+    esac
+    seen="$seen $tip$forced"
     echo "drive: verifying $local_ref before the push" >&2
-    "$drive" verify "$tip" ${base:+--base "$base"} --repo "$repo" </dev/null >&2 || refused=yes
+    if [ -n "$forced" ] || [ -z "$base" ]; then
+        "$drive" verify "$tip" --repo "$repo" </dev/null >&2 || refused=yes
+    else
+        "$drive" verify "$tip" --base "$base" --repo "$repo" </dev/null >&2 || refused=yes
+    fi
 done
 if [ -n "$refused" ]; then
     echo 'drive: this push was refused; to push without verification: git push --no-verify' >&2

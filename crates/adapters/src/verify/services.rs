@@ -181,7 +181,7 @@ fn end(mut running: Vec<Running>, shows_output: bool) {
             }
         }
         if let Some(status) = early {
-            let _ = writeln!(io::stderr(), "[{}] {} by itself", one.name, how(status));
+            let _ = writeln!(io::stderr(), "[{}] {} early", one.name, how(status));
         }
     }
 }

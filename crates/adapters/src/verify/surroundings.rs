@@ -8,31 +8,42 @@ use crate::Environment;
 use crate::environment::{HOME, PATH};
 use crate::tool_paths;
 use drive_core::verify::Rules;
+use rustix::process::Resource;
 use sha2::{Digest, Sha256};
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
+use std::num::NonZero;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Files in which package managers of the system note what is installed. Nothing else writes below
 /// [`SYSTEM`].
-const INSTALLED: [&str; 5] = [
+const INSTALLED: [&str; 6] = [
     "/var/lib/dpkg/status",
     "/var/lib/rpm/rpmdb.sqlite",
     "/lib/apk/db/installed",
+    "/var/lib/pacman/local",
     "/etc/ld.so.cache",
     "/proc/sys/kernel/osrelease",
 ];
 /// Folders whose content only the package manager of the system changes.
 const SYSTEM: [&str; 4] = ["/usr/lib", "/usr/lib64", "/usr/libexec", "/lib"];
-/// Settings of git that decide what a checkout looks like.
-const GIT_SETTINGS: [&str; 4] = [
-    ".gitconfig",
-    ".config/git/config",
-    ".config/git/attributes",
-    ".gitattributes",
+/// Settings of git below the home that decide what a checkout looks like.
+const GIT_SETTINGS: [&str; 3] = [".gitconfig", ".config/git/config", ".config/git/attributes"];
+/// Settings of git in the repository.
+const OWN_GIT_SETTINGS: [&str; 6] = [
+    "config",
+    "config.worktree",
+    "info/attributes",
+    "info/exclude",
+    "packed-refs",
+    "shallow",
 ];
+/// What settings of git say that lead to further files.
+const LEADS_ON: [&str; 3] = ["[include", "attributesfile", "excludesfile"];
+/// Refs of drive's own, which come and go with its work.
+const OWN_REFS: &str = "drive";
 /// Folders of tool chains that hold what was fetched and is checked by its sum, or what is derived.
 const FETCHED: [&str; 4] = ["registry", "git", "downloads", "tmp"];
 /// What an interpreter derives from the files beside it.
@@ -60,10 +71,20 @@ pub(super) fn of(
     sum.file(&std::env::current_exe().ok()?);
     sum.add(&rustix::process::geteuid().as_raw().to_le_bytes());
     sum.add(repository.as_os_str().as_bytes());
-    for file in ["config", "info/attributes", "packed-refs", "shallow"] {
-        sum.file(&repository.join(file));
+    for file in OWN_GIT_SETTINGS {
+        sum.git_settings(&repository.join(file))?;
     }
-    sum.tree(&repository.join("refs/tags"), &[])?;
+    for refs in entries(&repository.join("refs")) {
+        if !refs.ends_with(OWN_REFS) {
+            sum.tree(&refs, &[])?;
+        }
+    }
+    for limit in [Resource::Nofile, Resource::Stack, Resource::Nproc] {
+        let current = rustix::process::getrlimit(limit).current;
+        sum.add(&current.unwrap_or(u64::MAX).to_le_bytes());
+    }
+    let processors = std::thread::available_parallelism();
+    sum.add(&processors.map_or(0, NonZero::get).to_le_bytes());
     let pairs = environment::stage(environment, Path::new("/"));
     for (name, value) in &pairs {
         sum.pair(name, value);
@@ -87,10 +108,14 @@ pub(super) fn of(
     for file in INSTALLED {
         sum.file(Path::new(file));
     }
-    sum.file(Path::new("/etc/gitconfig"));
+    sum.git_settings(Path::new("/etc/gitconfig"))?;
+    if let Some(folder) = environment.absolute_path("XDG_CONFIG_HOME") {
+        sum.git_settings(&folder.join("git/config"))?;
+        sum.file(&folder.join("git/attributes"));
+    }
     if let Some(home) = &home {
         for file in GIT_SETTINGS {
-            sum.file(&home.join(file));
+            sum.git_settings(&home.join(file))?;
         }
         for folder in BUILT_HERE {
             sum.tree(&home.join(folder), &[])?;
@@ -126,6 +151,16 @@ impl Sum {
             Ok(metadata) => self.add(&stamp(&metadata)),
             Err(_) => self.add(&[]),
         }
+    }
+
+    /// A file of git's settings; `None` where it leads to others.
+    fn git_settings(&mut self, path: &Path) -> Option<()> {
+        self.file(path);
+        let text = std::fs::read(path).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text).to_lowercase();
+        let leads_on = path.file_name().is_some_and(|name| name != "packed-refs")
+            && LEADS_ON.iter().any(|sign| text.contains(sign));
+        (!leads_on).then_some(())
     }
 
     /// A file, or everything in a folder but what is at its top and named in `without`; `None` where
@@ -224,6 +259,8 @@ mod tests {
             "top/node_modules/git/index.js",
             "top/.git/config",
             "top/.git/info/attributes",
+            "top/.git/info/exclude",
+            "top/.git/refs/remotes/origin/main",
             "top/.git/refs/tags/v1",
         ];
         for file in files {
@@ -240,6 +277,8 @@ mod tests {
         }
         let java = [("JAVA_HOME", "/opt/j")];
         assert_ne!(text(&java, &rules), Some(last.clone()));
+        write(&at("top/.git/refs/drive/pin"), "x");
+        assert_eq!(text(&[], &rules), Some(last.clone()), "drive's own");
         // What no stage sees, or is fetched by its sum.
         assert_eq!(text(&[("SOME", "x")], &rules), Some(last.clone()));
         write(&at("home/.cargo/registry/cache/a.crate"), "x");
@@ -248,6 +287,8 @@ mod tests {
         let now = text(&[], &rules);
         write(&at("home/.cargo/registry/cache/b.crate"), "x");
         assert_eq!(text(&[], &rules), now);
+        write(&at("home/.gitconfig"), "[include]\npath = elsewhere\n");
+        assert_eq!(text(&[], &rules), None, "settings that are elsewhere");
     }
 
     #[test]

@@ -61,7 +61,7 @@ fn uninstalled(hook: &Hook) -> Outcome {
     let (state, text) = if hook.changed {
         (HooksState::Removed, format!("removed `{path}`\n"))
     } else {
-        let text = format!("nothing to remove: `{path}` is not a hook of drive\n");
+        let text = format!("no hook of drive at `{path}`\n");
         (HooksState::Absent, text)
     };
     Answer::new(&HooksDocument::new(&hook.path, state), text)

@@ -13,6 +13,8 @@ pub fn passed_secrets<'a>(passed: impl Iterator<Item = (&'a str, &'a str)>) -> O
                 password_in(value)
             }
         })
+        // A line of it may be printed alone, or behind a prefix.
+        .flat_map(|value| std::iter::once(value).chain(value.lines()))
         .filter(|value| !value.is_empty())
         .collect();
     (!values.is_empty()).then(|| Secrets::new(values))
@@ -40,6 +42,7 @@ mod tests {
                 "DATABASE_URL",
                 "postgres://ann:hunter-22@db:5432/shop?ssl=1",
             ),
+            ("SIGNING_KEY", "first-line-1\nsecond-line-2"),
             ("HOMEPAGE", "https://example.org/a:b@c"),
         ];
         let secrets = passed_secrets(passed.into_iter()).unwrap();
@@ -49,6 +52,8 @@ mod tests {
         assert!(!clean.contains("hunter"), "{clean}");
         assert!(clean.contains(" integration postgres://ann:"), "{clean}");
         assert!(clean.ends_with("@db:5432 example.org/a:b@c"), "{clean}");
+        let behind = secrets.redact("[db] first-line-1\n[db] second-line-2");
+        assert!(!behind.contains("line"), "{behind}");
         assert!(passed_secrets(passed[1..2].iter().copied()).is_none());
     }
 }

@@ -54,11 +54,11 @@ impl SecondLook<'_> {
             let second = match tried {
                 Ok(Tried::Ran(second)) => second,
                 Ok(Tried::Not(because)) => {
-                    unmade = Some(format!("retry {attempt} was not made: {because}"));
+                    unmade = Some(format!("retry {attempt} skipped: {because}"));
                     continue;
                 }
                 Err(problem) => {
-                    unmade = Some(format!("retry {attempt} was not made: {problem}"));
+                    unmade = Some(format!("retry {attempt} skipped: {problem}"));
                     continue;
                 }
             };

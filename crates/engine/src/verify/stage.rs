@@ -19,6 +19,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::thread::ScopedJoinHandle;
 
+/// How shells report a program that does not exist.
+const NOT_FOUND: i32 = 127;
+
 pub(super) struct StageRunner<'a> {
     pub(super) runner: &'a dyn ProcessRunner,
     pub(super) workspaces: &'a dyn Workspaces,
@@ -120,7 +123,7 @@ impl StageRunner<'_> {
         let mut spec = self.stage_env.command(&program, args, &cwd, turn.within);
         if !command.dir.is_empty() {
             // A project in a folder of its own may run beside another one, and two cannot share a layer.
-            let own = format!("of-{}", command.dir.replace('/', "+"));
+            let own = format!("of-{}", command.dir.replace('+', "++").replace('/', "+"));
             let layered = spec.isolation.layered.iter_mut();
             layered.for_each(|folder| folder.layer.push(&own));
         }
@@ -235,21 +238,33 @@ impl StageRunner<'_> {
             let own = output
                 .lines()
                 .filter(|line| !services.iter().any(|prefix| line.starts_with(prefix)));
-            stage.failed_tests = failed_tests(&own.collect::<Vec<_>>().join("\n"));
+            // As on the base, which has another folder.
+            let root = format!("{}/", self.stage_env.workspace.path.display());
+            let names = failed_tests(&own.collect::<Vec<_>>().join("\n"));
+            let names = names.iter().map(|name| name.replace(&root, ""));
+            stage.failed_tests = names.collect();
         }
         stage
     }
 
     /// A stage whose command never started.
     fn refused(&self, turn: &Turn, problem: &Problem) -> Stage {
-        let observation = Observation {
-            end: End::Infra {
+        // A path names a file of the tree, or one that an earlier stage makes: it is the candidate's.
+        let program = turn.command.argv.first();
+        let is_of_tree = program.is_some_and(|program| program.contains('/'));
+        let end = if is_of_tree && problem.kind == Kind::ProgramNotFound {
+            End::Exited { code: NOT_FOUND }
+        } else {
+            End::Infra {
                 message: problem.to_string(),
-            },
+            }
+        };
+        let observation = Observation {
+            end,
             tampered: Vec::new(),
             tests: TestsRan::Unknown,
             timeout: turn.within,
-            not_ready: None,
+            not_ready: Some(problem.to_string()),
         };
         blank(turn, judge(turn.name, &observation))
     }

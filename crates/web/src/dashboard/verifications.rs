@@ -48,13 +48,13 @@ pub(super) fn show_page(report: &Verification) -> String {
         html.fact("base", candidate.base_sha.as_ref());
         html.fact("merged tree", candidate.merged_tree_sha.as_ref());
         html.fact("rules from", candidate.rules_from.as_ref());
-        html.fact("known from", report.cached_from.as_ref());
+        html.fact("reused from", report.cached_from.as_ref());
         html.fact("started", Some(instant(report.timing.started_at)));
         html.fact("took", Some(took(report.timing.duration_ms)));
         if let Some(failure) = &report.failure {
             html.fact("category", Some(failure.category.as_str()));
             html.fact("reason", Some(&failure.reason));
-            html.fact("next", failure.hint.as_ref());
+            html.fact("hint", failure.hint.as_ref());
         }
         html.raw("</dl>\n");
         stages(html, &report.stages);

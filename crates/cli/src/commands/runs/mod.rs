@@ -145,7 +145,7 @@ fn find(app: &App, wiring: &Wiring, id: Option<&str>) -> Result<Run, Problem> {
     match id {
         Some(id) if verifications::find(app, id)?.is_some() => Err(Problem::new(
             Kind::UnknownRun,
-            format!("`{id}` is a verification, which has no agents"),
+            format!("`{id}` is a verification and has no log"),
         )
         .hint(format!("`drive runs show {id}` prints its report"))),
         Some(id) => wiring.journal().require(&RunId::new(id)),

@@ -55,7 +55,11 @@ pub(crate) struct VerifyArgs {
     reports: ReportArgs,
 
     /// Set the commit status `drive/verify` on the forge
-    #[arg(long)]
+    #[arg(
+        long,
+        requires = "base",
+        conflicts_with_all = ["head_only", "trust_candidate_rules"]
+    )]
     status: bool,
 }
 

@@ -201,3 +201,34 @@ fn the_hook_goes_where_git_looks_for_it() {
     );
     assert!(is_executable(&scene.path("shared/pre-push")));
 }
+
+#[test]
+fn a_revision_of_several_words_is_verified_as_any_other() {
+    let scene = cloned();
+    assert_eq!(hooks(&scene, &["install"]).0, Some(0));
+    scene.shell("cd repo && git switch -qc bad main && echo broken >> src/a && git commit -qam 'a bad thing'");
+    for revision in ["bad^{/bad thing}", ":/bad thing"] {
+        let refspec = format!("{revision}:refs/heads/x");
+        let pushed = git(&scene, &["push", "-q", "origin", &refspec]);
+        assert!(!pushed.status.success(), "{revision}: {pushed:?}");
+    }
+    assert_eq!(
+        scene.shell("git -C remote.git for-each-ref refs/heads/x"),
+        ""
+    );
+}
+
+#[test]
+fn a_forced_push_to_the_default_branch_is_verified_as_it_will_stand() {
+    let scene = cloned();
+    // The base mends what the branch broke before: merged it is good, alone it is not.
+    scene.shell("cd repo && git switch -qc early main && echo broken >> src/b && git add -A && git commit -qm early && git switch -q main && git merge -q early && git rm -q src/b && git commit -qm mended && git push -q origin main");
+    let settings = "[verify]\nbaseline = \"off\"\n[[verify.routes]]\nname = \"all\"\npaths = [\"**\"]\ncompile = [\"test\", \"!\", \"-e\", \"src/b\"]\nskip = \"not tested here\"\n";
+    std::fs::write(scene.path("repo/drive.toml"), settings).unwrap();
+    scene.shell("cd repo && git commit -qam stricter && git push -q origin main");
+    assert_eq!(hooks(&scene, &["install"]).0, Some(0));
+    let before = scene.shell("git -C remote.git rev-parse main");
+    let forced = git(&scene, &["push", "-q", "--force", "origin", "early:main"]);
+    assert!(!forced.status.success(), "{forced:?}");
+    assert_eq!(scene.shell("git -C remote.git rev-parse main"), before);
+}

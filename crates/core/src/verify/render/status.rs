@@ -15,6 +15,10 @@ pub fn status_text(report: &Verification) -> String {
             duration(report.timing.duration_ms)
         ),
     };
+    let base = report.candidate.base_sha.as_ref();
+    let said = base.map_or(said.clone(), |base| {
+        format!("{said} (base {})", base.short())
+    });
     let line = text::one_line(&said);
     if line.chars().count() <= STATUS_CHARS {
         return line;
