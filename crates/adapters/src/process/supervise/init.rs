@@ -11,8 +11,8 @@ use super::relay::{self, Names};
 use drive_core::process::{LayerName, LeaderEnd};
 use drive_engine::ports::NetworkAccess;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{FileType, Gid, Uid, fchown, fstat};
-use rustix::process::{Signal, set_child_subreaper, set_parent_process_death_signal};
+use rustix::fs::{FileType, Gid, Mode, Uid, fchown, fstat};
+use rustix::process::{Signal, set_child_subreaper, set_parent_process_death_signal, umask};
 use serde::{Deserialize, Serialize};
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -234,7 +234,13 @@ fn view_files<'a>(
         }
         return (false, None);
     }
-    let enter = |users| mounts::enter_root(request, outside.sockets, users, names, owns_pids);
+    let enter = |users| {
+        // The folders of the new root are for the tree, whose user may be another one.
+        let callers = umask(Mode::WGRP | Mode::WOTH);
+        let entered = mounts::enter_root(request, outside.sockets, users, names, owns_pids);
+        umask(callers);
+        entered
+    };
     let entered = detached.and_then(|()| match outside.users.map(|users| enter(Some(users))) {
         Some(Ok(done)) => Ok((done, outside.users)),
         Some(Err(error)) => {

@@ -42,6 +42,19 @@ everyone! {
         assert!(notes.contains("`ABSENT` (in `pass_env`) is not set in your environment"), "{notes}");
     }
 
+    fn a_strict_umask_of_the_caller_changes_no_verdict(scene) {
+        settle(&scene, "targeted_tests = [\"sh\", \"-c\", \"umask; echo 1 passed\"]");
+        let drive = scene.drive(&["verify", "--base", "base", "--json"]);
+        let mut command = scene.command("sh");
+        command
+            .current_dir(scene.path("repo"))
+            .args(["-c", "umask 077; exec \"$@\"", "sh"])
+            .arg(drive.get_program())
+            .args(drive.get_args());
+        let answer = scene.answer(&command.output().unwrap());
+        assert_eq!(printed(&answer), "0077\n1 passed\n", "{:#}", answer.report);
+    }
+
     fn a_proxy_is_passed_to_a_stage_that_has_the_network(scene) {
         for (network, expected) in [("open", "http://127.0.0.1:9\n1 passed\n"), ("off", "\n1 passed\n")] {
             settle(&scene, &format!("network = {network:?}\ntargeted_tests = [\"sh\", \"-c\", \"echo $HTTPS_PROXY; echo 1 passed\"]"));
