@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn the_script_names_drive_as_one_word() {
         let script = script(Path::new(OsStr::from_bytes(b"/a b/d'\xff")));
-        let line = b"|| drive='/a b/d'\\''\xff'\n";
+        let line = b"\ndrive='/a b/d'\\''\xff'\n";
         assert!(script.windows(line.len()).any(|part| part == line));
         assert!(String::from_utf8_lossy(&script).contains(MARK));
     }

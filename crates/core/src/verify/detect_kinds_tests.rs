@@ -44,16 +44,16 @@ fn every_build_tool_is_run_in_its_own_words() {
     let table: Vec<(ProjectKind, &[&str])> = vec![
         (
             jvm(JvmTool::Maven, false),
-            &["mvn -B test-compile", "mvn -B test"],
+            &["net: mvn -B test-compile", "mvn -B test"],
         ),
         (
             jvm(JvmTool::Maven, true),
-            &["./mvnw -B test-compile", "./mvnw -B test"],
+            &["net: ./mvnw -B test-compile", "./mvnw -B test"],
         ),
         (
             jvm(JvmTool::Gradle, true),
             &[
-                "./gradlew --no-daemon --console=plain testClasses",
+                "net: ./gradlew --no-daemon --console=plain testClasses",
                 "./gradlew --no-daemon --console=plain test",
             ],
         ),

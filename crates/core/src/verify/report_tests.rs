@@ -212,7 +212,7 @@ fn annotations_name_the_place_the_reason_and_the_tests() {
     insta::assert_snapshot!(annotations(&report));
     assert_eq!(
         annotations(&passing()),
-        "::notice title=drive verify::verification passed: 1 passed in 1 min 5 s\n"
+        "::notice title=drive verify::verification passed: 1 passed in 1 min 5 s (base 2222222222)\n"
     );
 }
 
@@ -234,10 +234,13 @@ fn other_failing_stages_are_reasons_of_their_own() {
 
 #[test]
 fn a_status_has_at_most_140_characters_on_one_line() {
-    assert_eq!(status_text(&passing()), "1 passed in 1 min 5 s");
+    assert_eq!(
+        status_text(&passing()),
+        "1 passed in 1 min 5 s (base 2222222222)"
+    );
     assert_eq!(
         status_text(&failing()),
-        "test: targeted tests (api): exit code 101"
+        "test: targeted tests (api): exit code 101 (base 2222222222)"
     );
     let text = status_text(&hostile(&"é\n".repeat(1_000)));
     assert_eq!(text.chars().count(), STATUS_CHARS);
