@@ -113,14 +113,16 @@ impl Sequence {
     /// Where the stages stand that may run next at the same time: the first, and those of the same
     /// name that are independent of every one before them.
     fn together(&self, most: usize) -> Vec<usize> {
-        let first = self.waiting.front().map(|stage| stage.name);
-        let same = self
-            .waiting
-            .iter()
-            .take_while(|stage| Some(stage.name) == first);
+        if self.stopped_by.is_some() {
+            return Vec::new();
+        }
+        let runs = |stage: &&PlannedStage| matches!(stage.work, Work::Run(_));
+        let first = self.waiting.iter().find(runs).map(|stage| stage.name);
+        let same = self.waiting.iter().enumerate();
+        let same = same.filter(|(_, stage)| Some(stage.name) == first);
         let mut before: Vec<&StageCommand> = Vec::new();
         let mut together = Vec::new();
-        for (at, stage) in same.enumerate() {
+        for (at, stage) in same {
             let Work::Run(command) = &stage.work else {
                 continue;
             };

@@ -264,6 +264,14 @@ fn projects_in_separate_folders_run_at_the_same_time_and_their_own_commands_in_o
         [vec!["a1", "b1"], vec!["a2"], vec!["a3", "b3"]]
     );
     assert_eq!(batches(stages(), 1).len(), 5);
+    // Stages without a command stand in nobody's way.
+    let nothing = |dir: &str| PlannedStage {
+        work: Work::Nothing("x".to_owned()),
+        ..in_folder(Compile, dir, "x")
+    };
+    let tests = ["a", "b"].map(|dir| in_folder(TargetedTests, dir, dir));
+    let stages = [nothing("a"), nothing("b")].into_iter().chain(tests);
+    assert_eq!(batches(stages.collect(), 9), [["a", "b"]]);
 }
 
 #[test]
