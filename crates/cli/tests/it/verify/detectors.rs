@@ -69,7 +69,7 @@ pub(crate) fn verified(scene: &Scene) -> (String, Vec<String>, String) {
 
 /// The same with another search path for programs.
 pub(crate) fn verified_with(scene: &Scene, path: Option<&str>) -> (String, Vec<String>, String) {
-    let mut command = scene.drive(&["verify", "--base", "base", "--json"]);
+    let mut command = scene.drive(&["verify", "--base", "base", "--json", "--fresh"]);
     command.envs(toolchains());
     command.envs(path.map(|path| ("PATH", path)));
     let answer = scene.answer(&command.output().unwrap());

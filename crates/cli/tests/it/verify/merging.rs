@@ -73,7 +73,7 @@ fn the_report_names_the_commits_and_the_tree_of_both_and_moves_nothing() {
         .unwrap();
     let text = String::from_utf8(text.stdout).unwrap();
     let line = format!(
-        "for {} merged into {}",
+        "verification of {} merged into {}",
         &id("candidate")[..12],
         &id("main")[..12]
     );

@@ -191,7 +191,7 @@ fn works_offline(warm: &str, cache: &str, stage: &str) {
         "{before:?}"
     );
     let run = |scene: &Scene| {
-        let mut command = scene.drive(&["verify", "--base", "base", "--json"]);
+        let mut command = scene.drive(&["verify", "--base", "base", "--json", "--fresh"]);
         command.env("PATH", &path);
         scene.answer(&command.output().unwrap())
     };
