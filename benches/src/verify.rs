@@ -85,7 +85,7 @@ fn by_hand(drive: &Path, project: &projects::Project) -> Option<Row> {
     ));
     let in_repo = |script: &str| repo.shell(&format!("cd repo && {script}"));
     in_repo(&format!("{} && git commit -qam change", project.change));
-    // The commands are drive's own; the checkout is warm as that of somebody who worked on the base.
+    // First as drive runs them, then by hand in a checkout that was built at the base.
     let commands = repo.stage_commands();
     in_repo("git checkout -q base");
     commands.iter().for_each(|one| repo.by_hand(one));

@@ -6,7 +6,7 @@ use rustix::fs::{Access, access};
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 const APPLICATION: &str = "infinite-improbability-drive";
 
@@ -59,7 +59,9 @@ impl StateDir {
         access(&path, Access::WRITE_OK | Access::READ_OK | Access::EXEC_OK)
             .map_err(|error| unusable(&path, "is not writable", &error.into()))?;
         close(&path)?;
-        Ok(Self { path })
+        Ok(Self {
+            path: without_parents(path)?,
+        })
     }
 
     /// Returns the path.
@@ -115,6 +117,15 @@ fn close(path: &Path) -> Result<(), Problem> {
 
 /// The rights of group and others.
 const OTHERS: u32 = 0o077;
+
+/// The same folder by a path without `..`: the root of a confined process has no folder beside it.
+fn without_parents(path: PathBuf) -> Result<PathBuf, Problem> {
+    if !path.components().any(|part| part == Component::ParentDir) {
+        return Ok(path);
+    }
+    let real = path.canonicalize();
+    real.map_err(|error| unusable(&path, "cannot be read", &error))
+}
 
 fn unusable(path: &Path, what: &str, error: &io::Error) -> Problem {
     Problem::new(
@@ -192,6 +203,17 @@ mod tests {
             let mode = std::fs::metadata(&path).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o700, "{open:o}");
         }
+    }
+
+    #[test]
+    fn a_path_that_goes_up_is_the_folder_it_names() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        std::fs::create_dir(home.join("a")).unwrap();
+        let path = home.join("a/../state");
+        let state =
+            StateDir::open(&environment(&[("DRIVE_STATE_DIR", path.to_str().unwrap())])).unwrap();
+        assert_eq!(state.path(), home.join("state"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The environment of git calls: an allow-list of the caller's variables.
 
 use crate::Environment;
+use drive_core::network::PROXY_VARIABLES;
 use std::ffi::OsString;
 
 /// Every call: where programs and the user's own settings are.
@@ -13,7 +14,8 @@ const LOCAL: &[&str] = &[
     "LOGNAME",
 ];
 
-/// Calls to a remote only: how the user proves who they are, and how the network is reached.
+/// Calls to a remote only, besides proxies: how the user proves who they are, and which certificates
+/// count.
 const NETWORK: &[&str] = &[
     "SSH_AUTH_SOCK",
     "SSH_AGENT_PID",
@@ -26,14 +28,6 @@ const NETWORK: &[&str] = &[
     "GIT_SSL_CAPATH",
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
     // Credential helpers: the desktop's keyring, and the one of `gh`.
     "XDG_RUNTIME_DIR",
     "DBUS_SESSION_BUS_ADDRESS",
@@ -91,6 +85,7 @@ pub(super) fn network(environment: &Environment) -> Pairs {
     // A partial clone may fetch what it lacks when the network is asked for anyway.
     all.retain(|(name, _)| name != "GIT_NO_LAZY_FETCH");
     all.extend(picked(environment, NETWORK));
+    all.extend(picked(environment, &PROXY_VARIABLES));
     all
 }
 

@@ -350,12 +350,11 @@ fn go_builds_and_tests_the_packages_a_change_reaches() {
         package("x/a", "a", &["fmt"]),
         package("x/b", "b", &["fmt"]),
     ];
-    let module = |has_needs| GoModule {
-        packages: packages.clone(),
-        has_needs,
-    };
-    let go = [Project::new("", ProjectKind::Go(module(false)))];
-    let needy = [Project::new("", ProjectKind::Go(module(true)))];
+    let [go, needy] = [false, true].map(|has_needs| {
+        let mut module = GoModule::default();
+        (module.packages, module.has_needs) = (packages.clone(), has_needs);
+        [Project::new("", ProjectKind::Go(module))]
+    });
     assert_eq!(
         commands(&needy, &changed(&["b/b.go"])),
         Ok(texts(&["go mod download", "go build x/b", "go test x/b"]))

@@ -3,8 +3,12 @@
 use super::envelope::{FailureCategory, Overall, StageEnd, StageName, StageStatus};
 use super::tests_ran::TestsRan;
 use super::text;
+use crate::problem::{Kind, Problem};
 use crate::process::{DiskBound, End, TimeBound};
 use std::time::Duration;
+
+/// How shells report a program that does not exist.
+const NOT_FOUND: i32 = 127;
 
 /// Everything that decides about one stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,6 +101,18 @@ pub fn judge(name: StageName, seen: &Observation) -> Judgement {
         exit_code: seen.end.exit_code(),
         signal: seen.end.signal(),
         reason,
+    }
+}
+
+/// How a command ended that did not start. A path names a file of the tree, or one that an earlier stage
+/// makes, so that its absence is the candidate's doing; anything else is the machine's.
+pub fn unstarted(program: Option<&str>, problem: &Problem) -> End {
+    let is_of_tree = program.is_some_and(|program| program.contains('/'));
+    if is_of_tree && problem.kind == Kind::ProgramNotFound {
+        return End::Exited { code: NOT_FOUND };
+    }
+    End::Infra {
+        message: problem.to_string(),
     }
 }
 

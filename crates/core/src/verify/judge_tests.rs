@@ -176,3 +176,16 @@ fn a_smoke_says_what_it_waited_for() {
         Some("not ready: no line contains `up` within 30s")
     );
 }
+
+#[test]
+fn a_missing_file_of_the_tree_is_the_candidates_doing_and_a_missing_tool_is_not() {
+    let absent = Problem::new(Kind::ProgramNotFound, "not there");
+    let exited = End::Exited { code: NOT_FOUND };
+    assert_eq!(unstarted(Some("./check.sh"), &absent), exited);
+    let infra = End::Infra {
+        message: "not there".to_owned(),
+    };
+    assert_eq!(unstarted(Some("cargo"), &absent), infra);
+    let outside = Problem::new(Kind::OutsideWorkspace, "not there");
+    assert_eq!(unstarted(Some("../check.sh"), &outside), infra);
+}

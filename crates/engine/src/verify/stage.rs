@@ -11,16 +11,13 @@ use drive_core::process::{End, Layer, ProcessReport, Stream, StreamReport};
 use drive_core::verify::{
     Judgement, Observation, SERVICE_FAILED, SERVICE_PREFIX, SERVICE_WAITING, SMOKE_PREFIX, Service,
     Stage, StageCommand, StageName, StageResource, StageStatus, TestScan, TestsRan, Turn,
-    failed_tests, judge, passed_secrets, text, wanted,
+    failed_tests, judge, passed_secrets, text, unstarted, wanted,
 };
 use serde::Serialize;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::Path;
 use std::thread::ScopedJoinHandle;
-
-/// How shells report a program that does not exist.
-const NOT_FOUND: i32 = 127;
 
 pub(super) struct StageRunner<'a> {
     pub(super) runner: &'a dyn ProcessRunner,
@@ -249,18 +246,9 @@ impl StageRunner<'_> {
 
     /// A stage whose command never started.
     fn refused(&self, turn: &Turn, problem: &Problem) -> Stage {
-        // A path names a file of the tree, or one that an earlier stage makes: it is the candidate's.
-        let program = turn.command.argv.first();
-        let is_of_tree = program.is_some_and(|program| program.contains('/'));
-        let end = if is_of_tree && problem.kind == Kind::ProgramNotFound {
-            End::Exited { code: NOT_FOUND }
-        } else {
-            End::Infra {
-                message: problem.to_string(),
-            }
-        };
+        let program = turn.command.argv.first().map(String::as_str);
         let observation = Observation {
-            end,
+            end: unstarted(program, problem),
             tampered: Vec::new(),
             tests: TestsRan::Unknown,
             timeout: turn.within,

@@ -216,3 +216,17 @@ fn a_full_disk_is_no_fault_of_the_candidate() {
     // The control: with room the same passes.
     assert_eq!(verify("1g").text("/overall"), "pass");
 }
+
+#[test]
+fn a_script_that_the_candidate_deletes_is_its_own_fault() {
+    let scene = Scene::me();
+    scene.shell("cd repo && printf '#!/bin/sh\\necho 1 passed\\n' > check.sh && chmod +x check.sh");
+    scene.settings(
+        "[[verify.routes]]\nname = \"all\"\npaths = [\"**\"]\ntargeted_tests = [\"./check.sh\"]\n",
+    );
+    scene.shell("cd repo && git rm -q check.sh && git commit -qm deleted");
+    let answer = scene.verify();
+    let (overall, category, reason) = failure(&answer);
+    assert_eq!((overall, category), ("fail", "test"), "{}", answer.report);
+    assert!(reason.ends_with("it passes on the base"), "{reason}");
+}
