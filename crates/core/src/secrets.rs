@@ -4,7 +4,7 @@ mod patch;
 mod results;
 
 pub use patch::SecretPlace;
-pub use results::redact_result;
+pub use results::{redact_comments, redact_result};
 
 use crate::agent::Secrets;
 use crate::problem::{Kind, Problem};

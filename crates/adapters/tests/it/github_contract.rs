@@ -29,9 +29,9 @@ fn a_dismissed_approval_no_longer_stands() {
     hub.add_person("wim", Permission::Write);
     let pr = open(&hub, "feat/x").number;
     let review = hub.review("wim", pr, ReviewState::Approved, "");
-    assert_eq!(hub.forge.approvals(pr).unwrap().len(), 1);
+    assert_eq!(hub.forge.opinions(pr).unwrap().approvals.len(), 1);
     hub.simulator.dismiss(REPO, review);
-    assert_eq!(hub.forge.approvals(pr).unwrap(), []);
+    assert_eq!(hub.forge.opinions(pr).unwrap().approvals, []);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn the_adapter_uses_exactly_the_operations_it_lists() {
     forge.set_status(&pr.head_sha, &status).unwrap();
     let polled = forge.poll(&[number], Since(None)).unwrap();
     forge.poll(&[number], polled.next).unwrap();
-    forge.approvals(number).unwrap();
+    forge.opinions(number).unwrap();
     forge.permission("wim").unwrap();
     forge.find(&BranchName::parse("feat/x").unwrap()).unwrap();
     forge.update_body(number, "other words").unwrap();

@@ -4,6 +4,7 @@ use super::error::Failure;
 use super::record::{CommentLocation, IgnoredDocument};
 use super::run::{RunStatus, RunSummary};
 use super::value::{Moment, Sha};
+use drive_core::forge::Aside;
 use drive_core::ids::{BranchName, PrNumber};
 use drive_core::phase::PhaseName;
 use drive_core::run::{self, CruiseStatus, FixerResult, Run};
@@ -136,6 +137,11 @@ enum CommentLife {
     Left,
     /// It was edited before a fixer took it; the newer version counts.
     Superseded,
+    /// A person put it aside before a fixer took it.
+    Withdrawn {
+        /// How.
+        how: Aside,
+    },
 }
 
 /// How a comment was dealt with.
@@ -238,6 +244,7 @@ impl From<&run::Life> for CommentLife {
             run::Life::Unanswerable { why } => Self::Unanswerable { why: why.clone() },
             run::Life::Left => Self::Left,
             run::Life::Superseded => Self::Superseded,
+            run::Life::Withdrawn { how } => Self::Withdrawn { how: *how },
         }
     }
 }
@@ -300,6 +307,9 @@ mod tests {
             },
             Life::Left,
             Life::Superseded,
+            Life::Withdrawn {
+                how: drive_core::forge::Aside::Resolved,
+            },
         ] {
             assert_eq!(
                 to_value(CommentLife::from(&life)).unwrap(),

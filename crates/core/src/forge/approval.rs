@@ -1,4 +1,5 @@
-//! Approvals, each bound to the commit it was given for.
+//! What people think of a pull request: approvals, each bound to the commit it was given for, and
+//! requests for changes, which stand until they are taken back.
 
 use super::{Author, Comment, ReviewState};
 use crate::ids::{CommentId, CommitSha};
@@ -18,12 +19,33 @@ pub struct Approval {
     pub at: Timestamp,
 }
 
-/// The approvals that stand among a pull request's reviews, oldest first.
+/// A request for changes that stands, whatever was pushed since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Objection {
+    /// The author of the request.
+    pub author: Author,
+    /// The commit it was given on, where the forge says.
+    pub head: Option<CommitSha>,
+    /// A link for people.
+    pub url: Option<String>,
+}
+
+/// What stands among the reviews of a pull request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Opinions {
+    /// Approvals, oldest first.
+    pub approvals: Vec<Approval>,
+    /// Requests for changes, oldest first.
+    pub objections: Vec<Objection>,
+}
+
+/// What stands among a pull request's reviews.
 ///
 /// The newest verdict of a person counts: asking for changes and being dismissed take an approval
-/// back, a remark does not. One without an author or a commit binds nobody to nothing, and is left
-/// out.
-pub fn standing(reviews: &[Comment]) -> Vec<Approval> {
+/// back, an approval and a dismissal take a request for changes back, a remark does neither. An
+/// approval without an author or a commit binds nobody to nothing, and is left out.
+pub fn standing(reviews: &[Comment]) -> Opinions {
     let mut newest: BTreeMap<String, &Comment> = BTreeMap::new();
     for review in reviews.iter().filter(|review| is_verdict(review)) {
         let Some(login) = &review.author.login else {
@@ -36,7 +58,10 @@ pub fn standing(reviews: &[Comment]) -> Vec<Approval> {
     }
     let mut standing: Vec<&Comment> = newest.into_values().collect();
     standing.sort_by_key(|review| order(review));
-    standing.into_iter().filter_map(approval).collect()
+    Opinions {
+        approvals: standing.iter().filter_map(|one| approval(one)).collect(),
+        objections: standing.iter().filter_map(|one| objection(one)).collect(),
+    }
 }
 
 /// Whether a comment is a review that says yes or no, or that was taken back.
@@ -58,6 +83,98 @@ fn approval(review: &Comment) -> Option<Approval> {
         head: review.commit.clone()?,
         at: review.created_at,
     })
+}
+
+fn objection(review: &Comment) -> Option<Objection> {
+    let is_objection = review.review == Some(ReviewState::ChangesRequested);
+    is_objection.then(|| Objection {
+        author: review.author.clone(),
+        head: review.commit.clone(),
+        url: review.url.clone(),
+    })
+}
+
+/// Whether a comment leaves work to do. Praise in an approval does not, and would cost the approval:
+/// any commit needs a new one.
+pub fn work_in(comment: &Comment, body: &str) -> bool {
+    match comment.review {
+        Some(ReviewState::Approved) => asks_for_something(body),
+        Some(ReviewState::ChangesRequested | ReviewState::Commented | ReviewState::Dismissed)
+        | None => true,
+    }
+}
+
+/// Words of a request, wherever they stand in a sentence.
+const REQUESTS: [&str; 26] = [
+    "please",
+    "could you",
+    "can you",
+    "would you",
+    "can we",
+    "could we",
+    "should",
+    "must",
+    "needs to",
+    "need to",
+    "nit:",
+    "nit ",
+    "nitpick",
+    "todo",
+    "fixme",
+    "typo",
+    "instead",
+    "consider",
+    "suggest",
+    "before merging",
+    "before you merge",
+    "once you",
+    "as long as",
+    "except",
+    "but ",
+    "missing",
+];
+/// Verbs that ask for something at the beginning of a sentence.
+const VERBS: [&str; 22] = [
+    "fix", "rename", "change", "remove", "add", "use", "move", "update", "make", "drop", "replace",
+    "delete", "revert", "rebase", "squash", "split", "document", "test", "check", "handle",
+    "avoid", "mind",
+];
+/// Beginnings of sentences that ask for nothing, whatever follows.
+const CONTENT: [&str; 7] = [
+    "no ",
+    "nothing",
+    "not ",
+    "none",
+    "thanks",
+    "thank you",
+    "nice ",
+];
+
+/// Whether the text of an approval asks for something. In doubt it does: a request that is overlooked
+/// is lost, and praise that is taken for one costs a round.
+fn asks_for_something(body: &str) -> bool {
+    let quoted = |line: &str| line.trim_start().starts_with('>');
+    let has_block = body.contains("```") || body.contains("- [ ]") || body.contains("* [ ]");
+    let text: Vec<&str> = body.lines().filter(|line| !quoted(line)).collect();
+    let text = text.join("\n").to_lowercase();
+    has_block || text.contains('?') || sentences(&text).any(is_request)
+}
+
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let ends = |c: char| matches!(c, '.' | '!' | ';' | '\n' | ',');
+    let trimmed = |c: char| !c.is_alphanumeric();
+    text.split(ends)
+        .map(move |part| part.trim_start_matches(trimmed))
+        .filter(|part| !part.is_empty())
+}
+
+fn is_request(sentence: &str) -> bool {
+    if CONTENT.iter().any(|begin| sentence.starts_with(begin)) {
+        return false;
+    }
+    let first = sentence.split(|c: char| !c.is_alphanumeric()).next();
+    let is_verb = first.is_some_and(|first| VERBS.contains(&first));
+    is_verb || REQUESTS.iter().any(|words| sentence.contains(words))
 }
 
 fn order(review: &Comment) -> (Timestamp, CommentId) {
@@ -92,11 +209,12 @@ mod tests {
             review: Some(review),
             created_at: at,
             url: None,
+            aside: None,
         }
     }
 
     fn heads(reviews: &[Comment]) -> Vec<(String, String)> {
-        let standing = standing(reviews).into_iter();
+        let standing = standing(reviews).approvals.into_iter();
         standing
             .map(|approval| {
                 (
@@ -130,6 +248,59 @@ mod tests {
             said(1, None, ReviewState::Approved, Some("head")),
             said(2, Some("ada"), ReviewState::Approved, None),
         ];
-        assert_eq!(standing(&reviews), []);
+        assert_eq!(standing(&reviews), Opinions::default());
+    }
+
+    #[test]
+    fn a_request_for_changes_stands_until_its_author_approves_or_it_is_dismissed() {
+        use ReviewState::{Approved, ChangesRequested, Commented, Dismissed};
+        let reviews = [
+            said(1, Some("ada"), ChangesRequested, Some("old")),
+            said(2, Some("rob"), ChangesRequested, Some("old")),
+            said(3, Some("rob"), Approved, Some("old")),
+            said(4, Some("eve"), Dismissed, Some("old")),
+            said(5, Some("wim"), Approved, Some("old")),
+            said(6, Some("wim"), ChangesRequested, None),
+            said(7, Some("ada"), Commented, Some("new")),
+        ];
+        let found = standing(&reviews).objections;
+        let by: Vec<_> = found
+            .iter()
+            .filter_map(|one| one.author.login.as_deref())
+            .collect();
+        assert_eq!(by, ["ada", "wim"]);
+    }
+
+    #[test]
+    fn praise_in_an_approval_asks_for_nothing_and_a_request_in_it_does() {
+        let praise = [
+            "",
+            "LGTM",
+            "LGTM! 🚀",
+            "Looks good to me, nice work.",
+            "Thanks for handling the edge cases",
+            "> please rename this\n\nDone, looks great",
+            "No changes needed.",
+            "Nothing to add.",
+            "Approved :tada:",
+            "Ship it!",
+        ];
+        for text in praise {
+            assert!(!asks_for_something(text), "{text}");
+        }
+        let requests = [
+            "LGTM, please rename `a` first",
+            "Looks good. Rename `a` to `b`.",
+            "Fine, but the docs are stale",
+            "nit: trailing space",
+            "LGTM\n\n- [ ] changelog",
+            "ok\n```suggestion\nlet b = 1;\n```",
+            "Is the lock released here?",
+            "Good; should the timeout be configurable",
+            "+1 once you add a test",
+        ];
+        for text in requests {
+            assert!(asks_for_something(text), "{text}");
+        }
     }
 }

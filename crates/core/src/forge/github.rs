@@ -82,6 +82,7 @@ impl IssueComment {
             review: None,
             created_at,
             url: self.html_url,
+            aside: None,
         })
     }
 }
@@ -145,6 +146,7 @@ impl ReviewComment {
             review: None,
             created_at,
             url: self.html_url,
+            aside: None,
         })
     }
 }
@@ -202,6 +204,7 @@ impl Review {
             review: Some(review),
             created_at,
             url: self.html_url,
+            aside: None,
         })
     }
 }
@@ -362,6 +365,7 @@ mod tests {
                 in_reply_to: None,
                 review: None,
                 created_at: at("2026-01-02T03:04:05Z"),
+                aside: None,
                 url: Some("https://github.com/o/r/pull/7#issuecomment-5".to_owned()),
             })
         );

@@ -12,10 +12,12 @@ pub mod part;
 pub mod rate_limit;
 pub mod text;
 pub mod trust;
+mod version;
 pub mod webhook;
 
-pub use approval::Approval;
+pub use approval::{Approval, Objection, Opinions};
 pub use budget::RequestBudget;
+pub use version::{CommentVersion, Words};
 
 use crate::ids::{BranchName, CommentId, CommitSha, PrNumber};
 use crate::time::Timestamp;
@@ -37,7 +39,7 @@ pub enum Surface {
     Review,
 }
 
-/// What makes a comment version unique: an edit makes it a new one.
+/// A comment as it was at one time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommentKey {
@@ -137,6 +139,30 @@ pub struct Comment {
     pub created_at: Timestamp,
     /// A link for people.
     pub url: Option<String>,
+    /// How it was put aside, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aside: Option<Aside>,
+}
+
+/// How somebody put a comment aside without deleting it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "CommentAside")]
+pub enum Aside {
+    /// Its thread is resolved.
+    Resolved,
+    /// It is minimised.
+    Minimized,
+    /// It is a review that was dismissed.
+    Dismissed,
+}
+
+impl Comment {
+    /// How it was put aside, if it was.
+    pub fn put_aside(&self) -> Option<Aside> {
+        let is_dismissed = self.review == Some(ReviewState::Dismissed);
+        is_dismissed.then_some(Aside::Dismissed).or(self.aside)
+    }
 }
 
 /// The lines that a comment was written on, in the file of its commit.

@@ -135,6 +135,10 @@ kinds! {
         SecretInCommit: "secretInCommit", Work, "A commit that would be pushed contains a secret.", "Rewrite the commit without it, or allow its file in `secrets.allow`, then run `drive runs resume`.";
         SecretCheckFailed: "secretCheckFailed", Work, "The commits to push could not be checked for secrets.", "Push them by hand after reading them, or make them smaller.";
         SteeringUnapproved: "steeringUnapproved", Work, "The change touches steering files, and no person approved its latest commit.", "Read the named files, approve the pull request, then merge it with `drive runs resume`.";
+        Unheard: "unheard", Work, "The pull request could not be read, so drive concluded nothing from it.", "Read it yourself; `drive doctor` shows whether the forge can be reached.";
+        Objected: "objected", Work, "A person requests changes, so drive merged nothing.", "Resolve what the review asks for, or dismiss it, then merge by hand.";
+        CommentsOpen: "commentsOpen", Work, "People wrote more comments than drive could deal with.", "Read what is open with `drive runs show`, then decide yourself.";
+        MergedUnheard: "mergedUnheard", Work, "A person wrote right before the merge, and was read only after it.", "Read the comment; the hint has the command that reverts the merge.";
         LandedBroken: "landedBroken", Work, "The merged result differs from what was verified, and fails verification.", "Revert it with the command in the hint, or repair it at once.";
         LandedUnchecked: "landedUnchecked", Work, "The pull request was merged, but the result could not be verified.", "Verify the base with the command in the hint.";
         NotMerged: "notMerged", Work, "A merge did not go through.", "Merge by hand; `drive kept list` shows what was tried.";

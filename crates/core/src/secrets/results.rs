@@ -2,6 +2,7 @@
 //! put into a prompt later comes from there.
 
 use crate::agent::Secrets;
+use crate::forge::Comment;
 use crate::run::{CommitSummary, EffectResult, ForgeAnswer};
 use crate::verify::Verification;
 
@@ -30,23 +31,20 @@ pub fn redact_result(secrets: &Secrets, mut result: EffectResult) -> EffectResul
             since.iter_mut().for_each(|since| one(secrets, since));
         }
         EffectResult::OnForge { answer } => {
-            if let ForgeAnswer::Polled { poll } = answer {
-                for comment in &mut poll.comments {
-                    one(secrets, &mut comment.body);
-                }
+            if let ForgeAnswer::Polled { poll } | ForgeAnswer::Unheard { poll } = answer {
+                redact_comments(secrets, &mut poll.comments);
             }
         }
         EffectResult::AgentEnded { outcome, .. } => {
             **outcome = secrets.redact_outcome(outcome.as_ref().clone());
         }
-        EffectResult::Verified { report, .. }
-        | EffectResult::Landed {
-            report: Some(report),
-            ..
-        } => tails(secrets, report),
+        EffectResult::Verified { report, .. } => tails(secrets, report),
+        EffectResult::Landed { report, unread, .. } => {
+            report.iter_mut().for_each(|report| tails(secrets, report));
+            redact_comments(secrets, unread);
+        }
         EffectResult::Failed { problem } => *problem = secrets.redact_problem(problem.clone()),
         EffectResult::FileRead { text: None }
-        | EffectResult::Landed { report: None, .. }
         | EffectResult::BranchChosen { .. }
         | EffectResult::SandboxCreated { .. }
         | EffectResult::ProcessEnded
@@ -59,6 +57,13 @@ pub fn redact_result(secrets: &Secrets, mut result: EffectResult) -> EffectResul
         | EffectResult::Delivered => {}
     }
     result
+}
+
+/// Takes secrets out of what people wrote.
+pub fn redact_comments(secrets: &Secrets, comments: &mut [Comment]) {
+    for comment in comments {
+        one(secrets, &mut comment.body);
+    }
 }
 
 fn subjects(secrets: &Secrets, commits: &mut [CommitSummary]) {

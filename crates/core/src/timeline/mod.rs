@@ -4,7 +4,7 @@ mod step;
 
 pub use step::{describe_step, is_internal, is_routine};
 
-use crate::forge::Comment;
+use crate::forge::{Comment, CommentVersion};
 use crate::ids::{EffectKey, RunId};
 use crate::process::missing_essentials;
 use crate::run::{
@@ -211,6 +211,10 @@ fn describe_answer(answer: &ForgeAnswer, run: &Run) -> Option<String> {
         ForgeAnswer::Merged { sha: None } => "merged".to_owned(),
         ForgeAnswer::NotMerged { reason } => format!("not merged: {}", first_line(reason)),
         ForgeAnswer::BaseMoved => "not merged: the base has moved".to_owned(),
+        ForgeAnswer::Unheard { poll } => match describe_comments(&poll.comments, run) {
+            Some(comments) => format!("not merged: {comments}"),
+            None => "not merged: the pull request changed".to_owned(),
+        },
         ForgeAnswer::ReviewPosted { .. } | ForgeAnswer::Posted { .. } | ForgeAnswer::Done => {
             return None;
         }
@@ -222,7 +226,10 @@ fn describe_comments(comments: &[Comment], run: &Run) -> Option<String> {
     let Flow::Phase { phase } = &run.flow else {
         return None;
     };
-    let is_new = |one: &&Comment| phase.ledger.get(&one.key).is_none();
+    let is_new = |one: &&Comment| {
+        let version = CommentVersion::new(one.key.comment(), &one.body);
+        phase.ledger.get(&version).is_none()
+    };
     let new: Vec<&Comment> = comments.iter().filter(is_new).collect();
     let author = |one: &Comment| one.author.login.clone();
     let authors: BTreeSet<String> = new.iter().filter_map(|one| author(one)).collect();

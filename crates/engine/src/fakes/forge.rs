@@ -11,7 +11,7 @@ use crate::ports::{
 };
 use drive_core::forge::text::compose;
 use drive_core::forge::{
-    Approval, Comment, CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState,
+    Comment, CommentRef, Opinions, Permission, PrState, PullRequest, RequestBudget, ReviewState,
     Surface, approval,
 };
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
@@ -246,10 +246,11 @@ impl Forge for FakeForge {
             comments: state.comments.iter().filter(is_new).cloned().collect(),
             pull_requests: pull_requests.map(|pr| self.with_head(pr.clone())).collect(),
             next: Since(state.last_change.max(since.0)),
+            missing: None,
         })
     }
 
-    fn approvals(&self, pr: PrNumber) -> Result<Vec<Approval>, Problem> {
+    fn opinions(&self, pr: PrNumber) -> Result<Opinions, Problem> {
         let state = self.alive()?;
         state.require(pr)?;
         let reviews = state.comments.iter().filter(|one| one.pr == pr);

@@ -66,6 +66,7 @@ impl ForgeState {
             review: None,
             created_at: at,
             url: None,
+            aside: None,
         }
     }
 

@@ -4,7 +4,7 @@ use crate::ports::{Clock, Forge};
 use drive_core::Problem;
 use drive_core::forge::marker::MarkerCheck;
 use drive_core::forge::trust::{self, OwnPosts, Trusted, Verdict};
-use drive_core::forge::{Approval, Author, Comment, Permission};
+use drive_core::forge::{Author, Comment, Permission};
 use drive_core::time::{Timestamp, after};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -68,9 +68,8 @@ impl Permissions {
         }
     }
 
-    /// Whether an approval counts: its author has write permission or is listed in the settings.
-    pub fn judge_approval(&self, approval: &Approval, trusted: &Trusted) -> Judgement {
-        let author = &approval.author;
+    /// Whether an opinion counts: its author has write permission or is listed in the settings.
+    pub fn judge_author(&self, author: &Author, trusted: &Trusted) -> Judgement {
         let unknown = trust::judge_author(author, None, trusted);
         let (permission, problem) = match unknown {
             Verdict::Ignore(trust::Reason::PermissionUnknown) => self.ask(author),

@@ -134,6 +134,7 @@ impl Waiter {
                 .collect(),
             // Another run may have polled from an earlier instant.
             next: Since(polled.next.0.max(Some(self.from))),
+            missing: polled.missing.clone(),
         }
     }
 }
@@ -177,6 +178,7 @@ mod tests {
             comments: Vec::new(),
             pull_requests: watched.iter().copied().map(pull_request).collect(),
             next: Since(Some(at(next))),
+            missing: None,
         }
     }
 

@@ -1,21 +1,17 @@
 //! Reads and writes pull requests: polls, comments, reviews, descriptions.
 
 use super::World;
+use super::reading::read;
 use crate::executor::Task;
 use crate::forge::Conversation;
-use crate::ports::{
-    CommitStatus, Forge, LineComment, NewReview, Polled, Post, Reaction, Since, StatusState,
-};
+use crate::ports::{CommitStatus, Forge, LineComment, NewReview, Post, Reaction, StatusState};
 use drive_core::agent::Secrets;
-use drive_core::forge::marker::{Claim, MarkerCheck, Place};
-use drive_core::forge::trust::{OwnPosts, Reason, Verdict, part_of_line};
-use drive_core::forge::{Comment, Surface, approval, part, text};
+use drive_core::forge::marker::{Claim, Place};
+use drive_core::forge::trust::part_of_line;
+use drive_core::forge::{Surface, part, text};
 use drive_core::ids::{CommitSha, EffectKey, PrNumber};
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{
-    Approved, EffectResult, ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, PollResult, Run,
-};
-use drive_core::time::Timestamp;
+use drive_core::run::{EffectResult, ForgeAct, ForgeAnswer, LineRemark};
 
 /// Under which name the status of a commit is set.
 const STATUS_CONTEXT: &str = "drive/review";
@@ -48,7 +44,9 @@ impl World<'_> {
             secrets: &self.secrets.secrets,
         };
         let answer = match act {
-            ForgeAct::Poll { since, approvals } => poll(talk, task.run, pr, *since, *approvals)?,
+            ForgeAct::Poll { since, approvals } => ForgeAnswer::Polled {
+                poll: Box::new(read(talk, task.run, pr, *since, *approvals)?),
+            },
             ForgeAct::React { comment } => {
                 forge.react(pr, *comment, Reaction::Eyes)?;
                 ForgeAnswer::Done
@@ -98,7 +96,7 @@ impl World<'_> {
                 ForgeAnswer::Done
             }
             ForgeAct::Merge { head, verified } => {
-                self.merge_verified(task, (forge, pr), head, verified.as_ref())?
+                self.merge_verified(task, (talk, pr), head, verified.as_ref())?
             }
             ForgeAct::SetStatus {
                 sha,
@@ -188,107 +186,4 @@ impl Signer<'_> {
 
 fn post<'a>(body: &'a str, marker: &'a str) -> Post<'a> {
     Post { body, marker }
-}
-
-/// Reads the state of the pull request, new comments, and this run's own replies. Approvals are
-/// read on request, or when a review changed.
-fn poll(
-    talk: &Conversation,
-    run: &Run,
-    pr: PrNumber,
-    since: Option<Timestamp>,
-    approvals: bool,
-) -> Result<ForgeAnswer, Problem> {
-    let polled = talk.poll(pr, Since(since))?;
-    let mut sorted = SortedComments::sort(talk, run, pr, &polled);
-    let mut standing = None;
-    if approvals || polled.comments.iter().any(approval::is_verdict) {
-        let standing = standing.get_or_insert(Vec::new());
-        for given in talk.forge.approvals(pr)? {
-            let judged = talk.permissions.judge_approval(&given, &talk.trusted);
-            match judged.verdict {
-                Verdict::Act => standing.push(Approved {
-                    by: given.author.login.unwrap_or_default(),
-                    head: given.head,
-                }),
-                Verdict::Ignore(reason) => sorted.is_settled &= reason.is_final(),
-            }
-        }
-    }
-    let found = polled.pull_requests.iter().find(|one| one.number == pr);
-    let poll = PollResult {
-        state: found.map(|found| found.state),
-        head: found.map(|found| found.head_sha.clone()),
-        next: sorted.next(since, &polled),
-        comments: sorted.comments,
-        approvals: standing,
-        ignored: sorted.ignored,
-        answered: sorted.answered,
-    };
-    Ok(ForgeAnswer::Polled {
-        poll: Box::new(poll),
-    })
-}
-
-/// Comments by whether their author is trusted.
-struct SortedComments {
-    comments: Vec<Comment>,
-    ignored: Vec<IgnoredComment>,
-    /// The names of this run's own posts.
-    answered: Vec<String>,
-    /// Whether everything could be judged.
-    is_settled: bool,
-}
-
-impl SortedComments {
-    fn sort(talk: &Conversation, run: &Run, pr: PrNumber, polled: &Polled) -> Self {
-        let mut own = OwnPosts::default();
-        for post in &run.posts {
-            own.record(post.comment, post.effect.clone());
-        }
-        let mut sorted = SortedComments {
-            comments: Vec::new(),
-            ignored: Vec::new(),
-            answered: Vec::new(),
-            is_settled: true,
-        };
-        for comment in &polled.comments {
-            let place = Place::Comment {
-                pr,
-                surface: comment.key.surface,
-            };
-            let marker = talk.key.check(&comment.body, &place);
-            if let MarkerCheck::Ours(claim) = &marker
-                && claim.run == run.id
-            {
-                sorted.answered.push(claim.key.as_str().to_owned());
-            }
-            let judged = talk
-                .permissions
-                .judge(comment, &talk.trusted, &own, &marker);
-            match judged.verdict {
-                Verdict::Act if comment.body.trim().is_empty() => {}
-                Verdict::Act => sorted.comments.push(comment.clone()),
-                Verdict::Ignore(Reason::Own) => {}
-                Verdict::Ignore(reason) => {
-                    sorted.is_settled &= reason.is_final();
-                    sorted.ignored.push(IgnoredComment {
-                        comment: comment.key.comment(),
-                        author: comment.author.login.clone(),
-                        reason,
-                    });
-                }
-            }
-        }
-        sorted
-    }
-
-    /// Where the next poll starts. A comment that could not be judged yet is read again.
-    fn next(&self, since: Option<Timestamp>, polled: &Polled) -> Option<Timestamp> {
-        if self.is_settled {
-            polled.next.0
-        } else {
-            since
-        }
-    }
 }

@@ -6,6 +6,7 @@ mod merge;
 mod promotion;
 mod publish;
 mod put_back;
+mod reading;
 mod steering;
 mod work;
 

@@ -1,12 +1,15 @@
 //! Promotes a commit: verifies it, then merges exactly what was verified.
 
 use super::World;
+use super::reading::read;
 use crate::executor::Task;
-use crate::ports::{Forge, MergeOutcome, Place, Promotion, PromotionGate};
-use drive_core::forge::PrState;
+use crate::forge::Conversation;
+use crate::ports::{MergeOutcome, Place, Promotion, PromotionGate};
+use drive_core::forge::{Comment, PrState};
 use drive_core::ids::{CommitSha, PrNumber, TreeSha};
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{BranchAt, EffectResult, ForgeAnswer, Request, VerifiedAgainst};
+use drive_core::run::{BranchAt, EffectResult, Flow, ForgeAnswer, Request, VerifiedAgainst};
+use drive_core::secrets::redact_comments;
 use drive_core::verify::promotable;
 
 /// What a journal keeps of each tail of a report.
@@ -77,7 +80,19 @@ impl World<'_> {
             is_merge: found.parents.len() > 1,
             sha,
             report,
+            unread: self.unread(task),
         })
+    }
+
+    /// What people wrote between the last reading and the merge. One that cannot be read now is not
+    /// known to be missing.
+    fn unread(&self, task: &Task<'_>) -> Vec<Comment> {
+        let pr = task.run.work.pull_request.as_ref();
+        let (Some(pr), Ok(talk)) = (pr, self.require_forge()) else {
+            return Vec::new();
+        };
+        let read = read(talk, task.run, pr.number, None, false);
+        read.map(|poll| poll.comments).unwrap_or_default()
     }
 
     fn require_gate(&self) -> Result<&dyn PromotionGate, Problem> {
@@ -92,7 +107,7 @@ impl World<'_> {
     pub(super) fn merge_verified(
         &self,
         task: &Task<'_>,
-        (forge, pr): (&dyn Forge, PrNumber),
+        (talk, pr): (&Conversation, PrNumber),
         head: &CommitSha,
         verified: Option<&VerifiedAgainst>,
     ) -> Result<ForgeAnswer, Problem> {
@@ -106,6 +121,7 @@ impl World<'_> {
                 reason: format!("{head} was not verified"),
             });
         };
+        let forge = talk.forge.as_ref();
         let request = requested(task)?;
         let place = Place::Checkout(&request.repo);
         let is_same = self.tip(place, base)?.as_ref() == Some(sha);
@@ -115,6 +131,17 @@ impl World<'_> {
         }
         if forge.fetch(pr)?.state != PrState::Merged {
             self.require_approved(task, head, protected)?;
+            // The last thing before the merge: whoever wrote until now is heard.
+            let mut poll = read(talk, task.run, pr, None, true)?;
+            // The run knows their words without secrets.
+            redact_comments(&self.secrets.secrets, &mut poll.comments);
+            if let Flow::Phase { phase } = &task.run.flow
+                && phase.is_unheard(&poll)
+            {
+                return Ok(ForgeAnswer::Unheard {
+                    poll: Box::new(poll),
+                });
+            }
         }
         Ok(match forge.merge(pr, head, Some(sha))? {
             MergeOutcome::Merged { sha } => ForgeAnswer::Merged { sha },

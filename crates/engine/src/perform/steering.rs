@@ -58,9 +58,10 @@ impl World<'_> {
         };
         let talk = self.require_forge()?;
         let counts = |given: &Approval| {
-            let judged = talk.permissions.judge_approval(given, &talk.trusted);
+            let judged = talk.permissions.judge_author(&given.author, &talk.trusted);
             given.head == *head && !is_bot(&given.author) && judged.verdict == Verdict::Act
         };
-        Ok(talk.forge.approvals(pr.number)?.iter().any(counts))
+        let opinions = talk.forge.opinions(pr.number)?;
+        Ok(opinions.approvals.iter().any(counts))
     }
 }

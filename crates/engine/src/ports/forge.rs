@@ -1,5 +1,5 @@
 use drive_core::Problem;
-use drive_core::forge::{Approval, Comment, CommentRef, Permission, PullRequest, RequestBudget};
+use drive_core::forge::{Comment, CommentRef, Opinions, Permission, PullRequest, RequestBudget};
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::time::Timestamp;
 
@@ -88,6 +88,8 @@ pub struct Polled {
     pub pull_requests: Vec<PullRequest>,
     /// Where the next poll starts. Keep it only once everything here is safe.
     pub next: Since,
+    /// What could not be read this time; the next poll reads it.
+    pub missing: Option<String>,
 }
 
 /// A commit status.
@@ -156,8 +158,8 @@ pub trait Forge: Send + Sync {
     fn fetch(&self, pr: PrNumber) -> Result<PullRequest, Problem>;
     /// What changed on the watched pull requests. A hundred cost as many requests as one.
     fn poll(&self, watched: &[PrNumber], since: Since) -> Result<Polled, Problem>;
-    /// The approvals that stand, each with the commit it was given for.
-    fn approvals(&self, pr: PrNumber) -> Result<Vec<Approval>, Problem>;
+    /// The approvals and requests for changes that stand.
+    fn opinions(&self, pr: PrNumber) -> Result<Opinions, Problem>;
     /// What a login may do here. Unknown people may do nothing; an error is not an answer.
     fn permission(&self, login: &str) -> Result<Permission, Problem>;
     /// Posts in the conversation.

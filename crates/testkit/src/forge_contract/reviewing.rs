@@ -190,7 +190,12 @@ pub fn a_later_verdict_of_the_same_person_takes_an_approval_back(fixture: &dyn F
 
 /// Who approves which commit.
 fn approved(fixture: &dyn ForgeFixture, pr: &PullRequest) -> Vec<(String, String)> {
-    let standing = fixture.forge().approvals(pr.number).unwrap().into_iter();
+    let standing = fixture
+        .forge()
+        .opinions(pr.number)
+        .unwrap()
+        .approvals
+        .into_iter();
     standing
         .map(|approval| (approval.author.login.unwrap(), approval.head.to_string()))
         .collect()

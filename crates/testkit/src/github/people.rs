@@ -131,9 +131,48 @@ impl Simulator {
     /// A maintainer takes the verdict of a review away.
     pub fn dismiss(&self, repo: &str, review: CommentRef) {
         let mut service = self.lock();
+        let now = service.world.now();
         let repo = ok(service.world.repo_mut(repo));
-        if let Some(review) = repo.reviews.get_mut(&review.id.get()) {
+        let pr = repo.reviews.get_mut(&review.id.get()).map(|review| {
             review.state = "DISMISSED";
+            review.note.updated_at = now;
+            review.note.pr
+        });
+        if let Some(pull) = pr.and_then(|pr| repo.pulls.get_mut(&pr)) {
+            pull.updated_at = now;
+        }
+    }
+
+    /// A maintainer hides a comment, on any surface. The time of nothing changes.
+    pub fn minimize(&self, repo: &str, comment: CommentRef) {
+        let mut service = self.lock();
+        let repo = ok(service.world.repo_mut(repo));
+        repo.minimized.insert(comment.id.get());
+    }
+
+    /// A person resolves the thread of a line comment, or opens it again. The time of nothing changes.
+    pub fn set_resolved(&self, repo: &str, comment: CommentRef, is_resolved: bool) {
+        let mut service = self.lock();
+        let repo = ok(service.world.repo_mut(repo));
+        let first = repo.thread_of(comment.id.get());
+        if is_resolved {
+            repo.resolved.insert(first);
+        } else {
+            repo.resolved.remove(&first);
+        }
+    }
+
+    /// A comment is touched without a change of its words.
+    pub fn touch(&self, repo: &str, comment: CommentRef) {
+        let mut service = self.lock();
+        let now = service.world.now();
+        let repo = ok(service.world.repo_mut(repo));
+        let pr = repo.note_mut(comment.id.get()).map(|note| {
+            note.updated_at = now;
+            note.pr
+        });
+        if let Some(pull) = pr.and_then(|pr| repo.pulls.get_mut(&pr)) {
+            pull.updated_at = now;
         }
     }
 

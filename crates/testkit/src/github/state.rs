@@ -52,6 +52,8 @@ pub(crate) struct Repo {
     pub(crate) hooks: Vec<Hook>,
     /// First comments of resolved threads.
     pub(crate) resolved: BTreeSet<u64>,
+    /// Comments and reviews that were minimised.
+    pub(crate) minimized: BTreeSet<u64>,
     /// Whether its plan has drafts.
     pub(crate) has_drafts: bool,
     /// Why nobody may open a pull request, if so.
@@ -223,6 +225,7 @@ impl World {
             labels: BTreeMap::new(),
             hooks: Vec::new(),
             resolved: BTreeSet::new(),
+            minimized: BTreeSet::new(),
             has_drafts: true,
             no_pulls: None,
             overtakes: None,

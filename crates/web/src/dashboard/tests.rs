@@ -152,6 +152,7 @@ fn comment(id: u64) -> Comment {
         review: Some(ReviewState::ChangesRequested),
         created_at: at(60),
         url: None,
+        aside: None,
     }
 }
 

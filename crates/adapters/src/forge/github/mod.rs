@@ -14,6 +14,7 @@ mod pulls;
 mod queries;
 mod read;
 mod refusal;
+mod review_query;
 mod reviews;
 mod surroundings;
 mod token;
@@ -28,7 +29,7 @@ pub use transport::{Bounds, Route};
 
 use client::Client;
 use drive_core::Problem;
-use drive_core::forge::{Approval, CommentRef, Permission, PullRequest, RequestBudget, Surface};
+use drive_core::forge::{CommentRef, Opinions, Permission, PullRequest, RequestBudget, Surface};
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_engine::ports::{
     CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted,
@@ -75,8 +76,8 @@ impl Forge for GitHub {
         self.client.poll(watched, since)
     }
 
-    fn approvals(&self, pr: PrNumber) -> Result<Vec<Approval>, Problem> {
-        self.client.approvals(pr)
+    fn opinions(&self, pr: PrNumber) -> Result<Opinions, Problem> {
+        self.client.opinions(pr)
     }
 
     fn permission(&self, login: &str) -> Result<Permission, Problem> {

@@ -10,25 +10,25 @@ use super::cache::CachedAnswer;
 use super::client::{Client, Reader};
 use super::read;
 use super::refusal::rate_limited;
+use super::review_query::Reviews;
 use drive_core::Problem;
-use drive_core::forge::github::review_state;
-use drive_core::forge::{Author, Comment, CommentKey, PullRequest, ReviewState, Surface};
-use drive_core::ids::{CommentId, CommitSha, PrNumber};
+use drive_core::forge::{Comment, CommentKey, PullRequest, Surface};
+use drive_core::ids::{CommentId, PrNumber};
 use drive_core::time::Timestamp;
 use drive_engine::ports::{Polled, Since};
 use jiff::SignedDuration;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How far each poll reaches back behind the cursor: a forge's lists may lag behind its clock.
 const OVERLAP: SignedDuration = SignedDuration::from_secs(60);
 /// Pages of comments in one poll. More of them come with the next poll.
-const COMMENT_PAGES: usize = 20;
+pub(super) const COMMENT_PAGES: usize = 20;
 /// Pages of changed pull requests before each watched one is asked for by itself.
 const PULL_PAGES: usize = 10;
 /// Pull requests whose reviews are asked for together.
 const REVIEW_BATCH: usize = 25;
+/// What is missing while the forge pauses queries.
+const REVIEWS_PAUSED: &str = "the forge does not tell reviews now; its rate limit is reached";
 
 impl Client {
     pub(super) fn poll(&self, watched: &[PrNumber], since: Since) -> Result<Polled, Problem> {
@@ -54,6 +54,7 @@ impl Client {
         let (pull_requests, newest) = self.changed_pulls(watched, from)?;
         let mut next = newest.map_or(cursor, |newest| newest.max(cursor));
         let mut comments = Vec::new();
+        let mut too_many = None;
         let lists: [(&str, Reader<Vec<Comment>>); 2] = [
             ("issues/comments", read::notes),
             ("pulls/comments", read::line_notes),
@@ -61,18 +62,28 @@ impl Client {
         for (path, reader) in lists {
             let (found, reached) = self.changed_comments(path, reader, from)?;
             comments.extend(found);
-            next = reached.map_or(next, |reached| next.min(reached));
-        }
-        match self.reviews_for_now(&pull_requests)? {
-            Some(reviews) => {
-                comments.extend(reviews.into_iter().filter(|r| r.key.updated_at >= from));
+            if let Some(reached) = reached {
+                next = next.min(reached);
+                too_many = Some(format!("there are comments after {reached}"));
             }
-            None => next = cursor,
+        }
+        let mut missing = too_many;
+        match self.reviews_for_now(&pull_requests, false)? {
+            Some(reviews) => {
+                reviews.put_aside(&mut comments);
+                let changed = reviews.comments.into_iter();
+                comments.extend(changed.filter(|review| review.key.updated_at >= from));
+            }
+            None => {
+                next = cursor;
+                missing = Some(REVIEWS_PAUSED.to_owned());
+            }
         }
         Ok(Polled {
             comments,
             pull_requests,
             next: Since(Some(next)),
+            missing,
         })
     }
 
@@ -92,9 +103,16 @@ impl Client {
             comments.extend(self.line_notes(*pr)?);
         }
         let mut newest = pull_requests.iter().map(|pr| pr.updated_at).max();
-        match self.reviews_for_now(&pull_requests)? {
-            Some(reviews) => comments.extend(reviews),
-            None => newest = None,
+        let mut missing = None;
+        match self.reviews_for_now(&pull_requests, true)? {
+            Some(reviews) => {
+                reviews.put_aside(&mut comments);
+                comments.extend(reviews.comments);
+            }
+            None => {
+                newest = None;
+                missing = Some(REVIEWS_PAUSED.to_owned());
+            }
         }
         for pull_request in &mut pull_requests {
             pull_request.mergeable = None;
@@ -103,6 +121,7 @@ impl Client {
             comments,
             pull_requests,
             next: Since(newest),
+            missing,
         })
     }
 
@@ -178,10 +197,14 @@ impl Client {
         Ok((all, Some(since)))
     }
 
-    /// The reviews; `None` while the forge tells none because too many were asked for. Nothing else has
-    /// to wait for them: the next poll starts where this one did.
-    fn reviews_for_now(&self, pulls: &[PullRequest]) -> Result<Option<Vec<Comment>>, Problem> {
-        match self.reviews(pulls) {
+    /// The reviews, and what was put aside; `None` while the forge tells none because too many were
+    /// asked for. Nothing else has to wait for them: the next poll starts where this one did.
+    fn reviews_for_now(
+        &self,
+        pulls: &[PullRequest],
+        is_whole: bool,
+    ) -> Result<Option<Reviews>, Problem> {
+        match self.reviews(pulls, is_whole) {
             Ok(reviews) => Ok(Some(reviews)),
             Err(problem) => match self.queries_paused()? {
                 Some(_) => Ok(None),
@@ -190,14 +213,15 @@ impl Client {
         }
     }
 
-    /// The reviews of pull requests that changed. REST does not tell when a review was edited;
-    /// GraphQL does, for many pull requests at once.
-    fn reviews(&self, pulls: &[PullRequest]) -> Result<Vec<Comment>, Problem> {
-        let mut all = Vec::new();
+    /// The reviews of pull requests that changed. REST does not tell when a review was edited, nor what
+    /// was resolved or minimised; GraphQL does, for many pull requests at once. A whole reading believes
+    /// nothing that was kept: not everything changes the time of a pull request.
+    fn reviews(&self, pulls: &[PullRequest], is_whole: bool) -> Result<Reviews, Problem> {
+        let mut all = Reviews::default();
         let mut stale = Vec::new();
         for pull in pulls {
-            match self.kept_reviews(pull)? {
-                Some(reviews) => all.extend(reviews),
+            match self.kept_reviews(pull)?.filter(|_| !is_whole) {
+                Some(reviews) => all.add(reviews),
                 None => stale.push(pull.number),
             }
         }
@@ -206,25 +230,21 @@ impl Client {
         }
         for batch in stale.chunks(REVIEW_BATCH) {
             for (pr, reviews) in self.fetch_reviews(batch)? {
-                let url = self.review_slot(pr);
-                let comments = reviews.comments.clone();
-                self.keep_reviews(url, &reviews)?;
-                all.extend(comments);
+                self.keep_reviews(self.review_slot(pr), &reviews)?;
+                all.add(reviews);
             }
         }
         Ok(all)
     }
 
     /// Reviews read well after the last change of their pull request are still right.
-    fn kept_reviews(&self, pull: &PullRequest) -> Result<Option<Vec<Comment>>, Problem> {
+    fn kept_reviews(&self, pull: &PullRequest) -> Result<Option<Reviews>, Problem> {
         let key = self.cache_key(self.review_slot(pull.number));
         let kept = self.cache().load(&key)?;
         let kept = kept.and_then(|kept| serde_json::from_str::<Reviews>(&kept.value).ok());
         let quiet = pull.updated_at.checked_add(OVERLAP);
         let quiet = quiet.unwrap_or(Timestamp::MAX);
-        Ok(kept
-            .filter(|kept| kept.read_at > quiet)
-            .map(|kept| kept.comments))
+        Ok(kept.filter(|kept| kept.read_at > quiet))
     }
 
     fn keep_reviews(&self, url: String, reviews: &Reviews) -> Result<(), Problem> {
@@ -243,110 +263,6 @@ impl Client {
     fn review_slot(&self, pr: PrNumber) -> String {
         format!("{}#reviews", self.endpoint.rest(&format!("pulls/{pr}")))
     }
-
-    fn fetch_reviews(&self, batch: &[PrNumber]) -> Result<Vec<(PrNumber, Reviews)>, Problem> {
-        let mut out = Vec::new();
-        let mut wanted: Vec<(PrNumber, Value)> =
-            batch.iter().map(|pr| (*pr, Value::Null)).collect();
-        let mut comments: BTreeMap<PrNumber, Vec<Comment>> = BTreeMap::new();
-        let mut read_at = None;
-        for _ in 0..COMMENT_PAGES {
-            let (data, date) = self.query(
-                &review_query(&wanted),
-                &json!({
-                    "owner": self.endpoint.owner(), "name": self.endpoint.name(),
-                }),
-            )?;
-            read_at = read_at.or(date);
-            let mut more = Vec::new();
-            for (pr, _) in &wanted {
-                let page = &data["repository"][format!("p{pr}")]["reviews"];
-                let nodes = page["nodes"].as_array().into_iter().flatten();
-                let reviews = nodes.filter_map(|node| review(*pr, node));
-                comments.entry(*pr).or_default().extend(reviews);
-                if page["pageInfo"]["hasPreviousPage"] == true {
-                    more.push((*pr, page["pageInfo"]["startCursor"].clone()));
-                }
-            }
-            wanted = more;
-            if wanted.is_empty() {
-                break;
-            }
-        }
-        let read_at = read_at.unwrap_or(Timestamp::UNIX_EPOCH);
-        for (pr, comments) in comments {
-            out.push((pr, Reviews { read_at, comments }));
-        }
-        Ok(out)
-    }
-}
-
-/// The reviews of one pull request, and the forge's time when they were read.
-#[derive(Debug, Serialize, Deserialize)]
-struct Reviews {
-    read_at: Timestamp,
-    comments: Vec<Comment>,
-}
-
-fn review_query(wanted: &[(PrNumber, Value)]) -> String {
-    let mut pulls = String::new();
-    for (pr, before) in wanted {
-        let before = match before.as_str() {
-            Some(cursor) => format!(", before: {}", json!(cursor)),
-            None => String::new(),
-        };
-        pulls.push_str(&format!(
-            "p{pr}: pullRequest(number: {pr}) {{ reviews(last: 100{before}) {{ ...page }} }} "
-        ));
-    }
-    format!(
-        "query($owner: String!, $name: String!) {{ repository(owner: $owner, name: $name) {{ \
-         {pulls} }} }} fragment page on PullRequestReviewConnection {{ nodes {{ databaseId body \
-         state submittedAt updatedAt url author {{ __typename login }} commit {{ oid }} }} \
-         pageInfo {{ hasPreviousPage startCursor }} }}"
-    )
-}
-
-/// A review as GraphQL tells it; `None` for pending ones and empty shells.
-fn review(pr: PrNumber, node: &Value) -> Option<Comment> {
-    let text = |name: &str| node[name].as_str().unwrap_or_default();
-    let instant = |name: &str| text(name).parse::<Timestamp>().ok();
-    let (state, body) = (review_state(text("state")), text("body"));
-    let empty = state == ReviewState::Commented && body.trim().is_empty();
-    if text("state") == "PENDING" || empty {
-        return None;
-    }
-    let created_at = instant("submittedAt").or(instant("updatedAt"))?;
-    let is_bot = node["author"]["__typename"] == "Bot";
-    let login = node["author"]["login"].as_str();
-    Some(Comment {
-        key: CommentKey {
-            surface: Surface::Review,
-            id: CommentId::new(node["databaseId"].as_u64()?),
-            updated_at: instant("updatedAt").unwrap_or(created_at),
-        },
-        pr,
-        author: Author {
-            // GraphQL leaves out the suffix that REST shows.
-            login: login.map(|login| {
-                if is_bot && !login.ends_with("[bot]") {
-                    format!("{login}[bot]")
-                } else {
-                    login.to_owned()
-                }
-            }),
-            is_bot,
-        },
-        body: body.to_owned(),
-        path: None,
-        line: None,
-        origin: None,
-        commit: node["commit"]["oid"].as_str().and_then(CommitSha::parse),
-        in_reply_to: None,
-        review: Some(state),
-        created_at,
-        url: node["url"].as_str().map(str::to_owned),
-    })
 }
 
 fn order(key: &CommentKey) -> (Timestamp, Surface, CommentId) {

@@ -7,7 +7,7 @@ use super::refusal::{refused, unreadable};
 use drive_core::Problem;
 use drive_core::forge::inert::{self, Said};
 use drive_core::forge::inline::{parse_diff, shows_lines};
-use drive_core::forge::{Approval, Comment, CommentRef, approval, text};
+use drive_core::forge::{Comment, CommentRef, Opinions, approval, text};
 use drive_core::ids::PrNumber;
 use drive_core::markdown::code;
 use drive_engine::ports::{LineComment, NewReview, PostedReview, Reaction};
@@ -59,7 +59,7 @@ impl Client {
         })
     }
 
-    pub(super) fn approvals(&self, pr: PrNumber) -> Result<Vec<Approval>, Problem> {
+    pub(super) fn opinions(&self, pr: PrNumber) -> Result<Opinions, Problem> {
         let reviews = self.get_all(&self.review_list(pr), read::reviews)?;
         Ok(approval::standing(&reviews))
     }

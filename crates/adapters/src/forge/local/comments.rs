@@ -2,13 +2,16 @@
 
 use super::sql_text::SqlText;
 use super::{LocalForge, instant};
-use drive_core::forge::{Author, Comment, CommentKey, CommentRef, ReviewState, Surface};
+use drive_core::forge::{Aside, Author, Comment, CommentKey, CommentRef, ReviewState, Surface};
 use drive_core::ids::{CommentId, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use rusqlite::{Row, ToSql, Transaction};
 
 const COLUMNS: &str = "id, pr, surface, author, is_bot, body, path, line, commit_sha, in_reply_to, \
-                       verdict, created_at, updated_at";
+                       verdict, created_at, updated_at, \
+                       (SELECT first.resolved FROM local_comments AS first \
+                        WHERE first.repository = local_comments.repository \
+                        AND first.id = coalesce(local_comments.in_reply_to, local_comments.id))";
 
 /// A comment to write down.
 #[derive(Clone, Debug)]
@@ -211,6 +214,7 @@ impl LocalForge {
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Comment> {
     let verdict: Option<String> = row.get(10)?;
+    let is_resolved: bool = row.get::<_, Option<bool>>(13)?.unwrap_or(false);
     Ok(Comment {
         key: CommentKey {
             surface: Surface::from_sql_text(2, &row.get::<_, String>(2)?)?,
@@ -233,5 +237,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Comment> {
             .transpose()?,
         created_at: instant(row.get(11)?),
         url: None,
+        aside: is_resolved.then_some(Aside::Resolved),
     })
 }

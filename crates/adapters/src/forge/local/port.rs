@@ -6,7 +6,7 @@ use super::{ACCOUNT, LocalForge, instant};
 use drive_core::forge::inline::require_line;
 use drive_core::forge::text::{BODY_CHARS, compose, fit};
 use drive_core::forge::{
-    Approval, Comment, CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState,
+    Comment, CommentRef, Opinions, Permission, PrState, PullRequest, RequestBudget, ReviewState,
     Surface, approval,
 };
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
@@ -77,10 +77,11 @@ impl Forge for LocalForge {
             comments,
             pull_requests,
             next: Since(Some(instant(next.max(from)))),
+            missing: None,
         })
     }
 
-    fn approvals(&self, pr: PrNumber) -> Result<Vec<Approval>, Problem> {
+    fn opinions(&self, pr: PrNumber) -> Result<Opinions, Problem> {
         self.require_pull(pr)?;
         let reviews = self.read(|tx| {
             self.load_comments(tx, "pr = ?2 AND surface = 'review'", "id", &[&pr.get()])

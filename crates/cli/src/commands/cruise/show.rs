@@ -192,6 +192,7 @@ fn life(life: &Life) -> &'static str {
         Life::Unanswerable { .. } => "gone",
         Life::Left => "open",
         Life::Superseded => "edited",
+        Life::Withdrawn { .. } => "put aside",
     }
 }
 

@@ -27,6 +27,7 @@ fn comment(login: Option<&str>, is_bot: bool) -> Comment {
         review: None,
         created_at: at,
         url: None,
+        aside: None,
     }
 }
 

@@ -6,9 +6,11 @@
 //! found out afterwards and said.
 
 use super::super::model::{
-    Effect, EffectResult, ForgeAct, ForgeAnswer, Judged, OutcomeStatus, Stage, VerifiedAgainst,
+    ClosingPost, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Judged, OutcomeStatus,
+    PollResult, Stage, VerifiedAgainst,
 };
-use super::phase::{PhaseFlow, post};
+use super::phase::{PhaseFlow, merged_unheard, objected, post};
+use crate::forge::text::first_line;
 use crate::ids::{BranchName, CommitSha};
 use crate::problem::{Kind, Problem};
 use crate::process::{Layer, LayerName, LayerState, add_layers, missing_essentials};
@@ -31,6 +33,9 @@ impl PhaseFlow<'_> {
         }
         if self.run.work.pull_request.is_none() {
             return self.not_merged("no pull request is open");
+        }
+        if self.objection().is_some() {
+            return self.objected_to();
         }
         let Some(base) = self.base() else {
             return self.not_merged("its base branch is unknown");
@@ -116,6 +121,7 @@ impl PhaseFlow<'_> {
                     format!("its base moved during all {MOST_VERIFICATIONS} verifications")
                 }
                 ForgeAnswer::NotMerged { reason } => reason,
+                ForgeAnswer::Unheard { poll } => return self.interrupted(*poll),
                 // Answers to other acts.
                 ForgeAnswer::Polled { .. }
                 | ForgeAnswer::ReviewPosted { .. }
@@ -131,6 +137,52 @@ impl PhaseFlow<'_> {
             "no answer from the forge".to_owned()
         };
         self.not_merged(&reason);
+    }
+
+    /// People wrote, or requested changes, while it was verified: they are dealt with first.
+    fn interrupted(&mut self, poll: PollResult) {
+        let missing = poll.missing.clone();
+        let unread = self.unread(&poll.comments);
+        self.state.stage = Stage::Watching;
+        if self.take_up(poll, true) {
+            return;
+        }
+        if let Some(missing) = missing {
+            return self.not_merged(&format!("it could not be read completely: {missing}"));
+        }
+        if self.has_work() {
+            // The verdicts stay with their commit; the answer to the comments comes first.
+            self.state.end = None;
+            return self.close_batch();
+        }
+        if self.objection().is_some() {
+            return self.objected_to();
+        }
+        let who = unread.first().map_or("somebody", |entry| &entry.author);
+        self.not_merged(&format!(
+            "{who} wrote a comment, and this mode answers none"
+        ));
+    }
+
+    fn objected_to(&mut self) {
+        let who = objected(&self.state.watch.objections);
+        let problem = Problem::new(Kind::Objected, format!("{NOT_MERGED}{who}"))
+            .hint("resolve what the review asks for, or dismiss it, then merge it by hand");
+        self.say_not_merged(problem);
+    }
+
+    /// Says on the pull request, which stays open, why it was not merged.
+    fn say_not_merged(&mut self, problem: Problem) {
+        let head = self.head().map_or(String::new(), |head| head.to_string());
+        let body = format!("Not merged: {}.", not_merged_because(&problem));
+        let post = ClosingPost {
+            act: ForgeAct::PostComment { body },
+            key: Some(format!(
+                "notMerged/{head}/{}",
+                self.state.counts.verifications
+            )),
+        };
+        self.close_with(vec![post], OutcomeStatus::NeedsHuman, Some(problem));
     }
 
     /// Whether drive merged it or tried to, and what landed was not compared yet.
@@ -169,12 +221,13 @@ impl PhaseFlow<'_> {
             sha,
             is_merge,
             report,
+            unread,
         } = result
         {
             self.state.merged = Some(sha.clone());
+            let unread = self.unread(&unread);
             let Some(report) = report else {
-                self.warn_of_missing_layers();
-                return self.leave(OutcomeStatus::Succeeded, None);
+                return self.landed_well(&sha, is_merge, &unread);
             };
             let base = self.state.judged.as_ref().map(|one| one.base_sha.clone());
             let is_good = base.is_some_and(|base| promotable(&report, &sha, &base).is_some());
@@ -189,8 +242,7 @@ impl PhaseFlow<'_> {
                 "{} differs from the verified tree; it was verified again and passed",
                 sha.short()
             ));
-            self.warn_of_missing_layers();
-            self.leave(OutcomeStatus::Succeeded, None)
+            self.landed_well(&sha, is_merge, &unread)
         } else if let EffectResult::Failed { problem } = result {
             self.unchecked(&problem.to_string())
         } else {
@@ -198,16 +250,36 @@ impl PhaseFlow<'_> {
         }
     }
 
+    /// What landed is good. Whoever wrote in the last second was not heard, and is told so.
+    fn landed_well(&mut self, sha: &CommitSha, is_merge: bool, unread: &[Entry]) {
+        self.warn_of_missing_layers();
+        let Some(first) = unread.first() else {
+            return self.leave(OutcomeStatus::Succeeded, None);
+        };
+        let (short, revert) = (sha.short(), revert(sha, is_merge));
+        let body = merged_unheard(sha, &revert, unread);
+        let problem = Problem::new(
+            Kind::MergedUnheard,
+            format!(
+                "merged as {short} before a comment of {} was read: {}",
+                first.author,
+                first_line(&first.body)
+            ),
+        )
+        .hint(format!("read it; to take the merge back: `{revert}`"));
+        let post = ClosingPost {
+            act: ForgeAct::PostComment { body },
+            key: Some(format!("mergedUnheard/{sha}")),
+        };
+        self.close_with(vec![post], OutcomeStatus::NeedsHuman, Some(problem));
+    }
+
     /// Says it where people look first, with the way back.
     fn landed_broken(&mut self, sha: &CommitSha, is_merge: bool, report: &Verification) {
         let base = self.base().map(|base| base.branch);
         let base = base.as_ref().map_or("the base", BranchName::as_str);
         let why = failure_of(report);
-        let revert = if is_merge {
-            format!("git revert -m 1 {sha}")
-        } else {
-            format!("git revert {sha}")
-        };
+        let revert = revert(sha, is_merge);
         let message = format!(
             "`{base}` fails verification: {} differs from the verified tree: {why}",
             sha.short()
@@ -265,7 +337,19 @@ impl PhaseFlow<'_> {
 
     fn not_merged(&mut self, reason: &str) {
         let problem = not_merged(reason);
-        self.leave(OutcomeStatus::NeedsHuman, Some(problem));
+        if self.run.work.pull_request.is_none() {
+            return self.leave(OutcomeStatus::NeedsHuman, Some(problem));
+        }
+        self.say_not_merged(problem);
+    }
+}
+
+/// The command that takes a merge back.
+fn revert(sha: &CommitSha, is_merge: bool) -> String {
+    if is_merge {
+        format!("git revert -m 1 {sha}")
+    } else {
+        format!("git revert {sha}")
     }
 }
 
@@ -317,10 +401,16 @@ fn missing_of(report: &Verification) -> Vec<Layer> {
     missing.collect()
 }
 
+/// What the message of a merge that was not made begins with.
+const NOT_MERGED: &str = "the pull request was not merged: ";
+
+/// The reason alone.
+fn not_merged_because(problem: &Problem) -> &str {
+    let message = problem.message.as_str();
+    message.strip_prefix(NOT_MERGED).unwrap_or(message)
+}
+
 fn not_merged(reason: &str) -> Problem {
-    Problem::new(
-        Kind::NotMerged,
-        format!("the pull request was not merged: {reason}"),
-    )
-    .hint("resolve that, then merge it by hand")
+    Problem::new(Kind::NotMerged, format!("{NOT_MERGED}{reason}"))
+        .hint("resolve that, then merge it by hand")
 }

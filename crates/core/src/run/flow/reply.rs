@@ -8,7 +8,7 @@ use super::phase::PhaseFlow;
 use super::review::{MOST_SHOWN, without_severity};
 use crate::agent::answer::{CommentAction, CommentAnswer};
 use crate::forge::text::{BODY_CHARS, first_line, quoted};
-use crate::forge::{CommentKey, CommentRef, Surface};
+use crate::forge::{CommentRef, CommentVersion, Surface};
 use crate::ids::CommitSha;
 use crate::markdown::code;
 use crate::problem::{Kind, Problem};
@@ -64,7 +64,7 @@ impl PhaseFlow<'_> {
     }
 
     /// Records the outcome of a comment, or of each finding that it lists.
-    pub(super) fn record_answer(&mut self, key: &CommentKey, answer: &Answer) {
+    pub(super) fn record_answer(&mut self, key: &CommentVersion, answer: &Answer) {
         let entry = self.state.ledger.get(key);
         let parts = entry.map_or(&[][..], |entry| &entry.parts);
         for part in parts {
@@ -143,7 +143,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    fn replied(&mut self, mut round: Round, key: CommentKey, reply: CommentRef) {
+    fn replied(&mut self, mut round: Round, key: CommentVersion, reply: CommentRef) {
         self.active();
         let entry = self.state.ledger.get(&key);
         let Some(answer) = entry.and_then(|entry| entry.life.pushed()).cloned() else {

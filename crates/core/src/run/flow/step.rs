@@ -287,6 +287,7 @@ fn remember_posts(run: &mut Run, key: &EffectKey, answer: &ForgeAnswer) {
         | ForgeAnswer::Merged { .. }
         | ForgeAnswer::NotMerged { .. }
         | ForgeAnswer::BaseMoved
+        | ForgeAnswer::Unheard { .. }
         | ForgeAnswer::Done => Vec::new(),
     };
     run.posts

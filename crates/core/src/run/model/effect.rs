@@ -7,8 +7,8 @@ use super::tree::RunMessage;
 use crate::Problem;
 use crate::agent::answer::AnswerForm;
 use crate::agent::{AgentOutcome, Budget, Role};
-use crate::forge::LineOrigin;
 use crate::forge::inline::FileDiff;
+use crate::forge::{Comment, LineOrigin};
 use crate::ids::{BranchName, CommitSha, PrNumber, RemoteName, RunId, SandboxId, TreeSha};
 use crate::process::ProcessIdentity;
 use crate::prompts::Claimed;
@@ -469,6 +469,9 @@ pub enum EffectResult {
         /// The report on it, where its tree is not the one that was verified.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         report: Option<Box<Verification>>,
+        /// Comments that nobody had heard when it was merged.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unread: Vec<Comment>,
     },
     /// The forge did it.
     OnForge {

@@ -1,5 +1,5 @@
 use super::merge::BranchAt;
-use super::watch::Approved;
+use super::watch::{Approved, Objected};
 use crate::forge::trust::Reason;
 use crate::forge::{Comment, CommentRef, PrState};
 use crate::ids::CommitSha;
@@ -167,6 +167,12 @@ pub enum ForgeAnswer {
     },
     /// It is not merged: its base moved after the verification.
     BaseMoved,
+    /// It is not merged: people wrote something that the run has not heard yet, or something stands
+    /// against it.
+    Unheard {
+        /// The reading right before the merge.
+        poll: Box<PollResult>,
+    },
     /// It is done.
     Done,
 }
@@ -185,6 +191,12 @@ pub struct PollResult {
     /// The current approvals of trusted authors; `None` if they were not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approvals: Option<Vec<Approved>>,
+    /// The requests for changes by trusted authors that stand; `None` if they were not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objections: Option<Vec<Objected>>,
+    /// What could not be read or judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
     /// Comments of other authors: shown, and ignored.
     pub ignored: Vec<IgnoredComment>,
     /// The idempotency keys of this run's own replies that were found.

@@ -1,13 +1,14 @@
 //! The comment ledger: every comment of a trusted author and its state.
 //!
-//! A comment lives as seen → dispatched → pushed → replied. Its key holds the time of its
-//! last edit, so an edit makes it a new comment: one that was not dispatched yet is replaced by its
-//! newer version, one that was is answered again.
+//! A comment lives as seen → dispatched → pushed → replied. Its key holds its words, so other words
+//! make it a new comment: one that was not dispatched yet is replaced by its newer version, one that
+//! was is answered again. One that was only touched is not.
 
 use super::remark::ReviewOf;
 use crate::agent::answer::{CommentAction, REVIEW_COMPLETE};
+use crate::forge::approval::work_in;
 use crate::forge::marker::visible;
-use crate::forge::{Comment, CommentKey, CommentRef, LineOrigin, Surface};
+use crate::forge::{Aside, Comment, CommentRef, CommentVersion, LineOrigin, Surface};
 use crate::ids::{CommentId, CommitSha};
 use crate::time::Timestamp;
 use schemars::JsonSchema;
@@ -24,9 +25,9 @@ const LONGEST_BODY: usize = 32 * 1024;
 /// Every comment that counts, by its version. It is written as the list of its entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
-    entries: BTreeMap<CommentKey, Entry>,
+    entries: BTreeMap<CommentVersion, Entry>,
     /// The open ones, so that an event costs the same however many comments were answered before.
-    open: BTreeSet<CommentKey>,
+    open: BTreeSet<CommentVersion>,
 }
 
 /// One comment and its state.
@@ -34,7 +35,7 @@ pub struct Ledger {
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
     /// Which comment, in which version.
-    pub key: CommentKey,
+    pub key: CommentVersion,
     /// Who wrote it.
     pub author: String,
     /// The file it is about.
@@ -55,6 +56,12 @@ pub struct Entry {
     pub body: String,
     /// When it was seen.
     pub seen_at: Timestamp,
+    /// When it was last changed, by the forge's clock; `None` for what drive posted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_at: Option<Timestamp>,
+    /// Whether its author was told what it waits for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub told: bool,
     /// How often a fixer got it.
     pub tries: u32,
     /// From which review it is; `None` for what a person wrote.
@@ -115,6 +122,11 @@ pub enum Life {
     Left,
     /// It was edited before anybody took it up; the newer version counts.
     Superseded,
+    /// A person put it aside before anybody took it up.
+    Withdrawn {
+        /// How.
+        how: Aside,
+    },
 }
 
 /// How a comment was dealt with.
@@ -158,22 +170,73 @@ impl From<CommentAction> for FixerResult {
 }
 
 impl Ledger {
-    /// Takes up an entry, unless this version or a newer one is known.
-    pub(in crate::run) fn insert(&mut self, entry: Entry) -> bool {
+    /// Takes up an entry, unless its words are known. Words that are dated before known ones were
+    /// overtaken; in a whole reading they stand, under a clock that was set back.
+    pub(in crate::run) fn insert(&mut self, entry: Entry, is_whole: bool) -> bool {
         let comment = entry.key.comment();
-        if self.versions(comment).any(|known| known.key >= entry.key) {
-            return false;
+        let is_new = self.is_news(&entry, is_whole);
+        if self.is_later(&entry) {
+            let known = self.known(&entry).map(|known| known.key.clone());
+            if let Some(known) = known.as_ref().and_then(|key| self.entries.get_mut(key)) {
+                known.edited_at = entry.edited_at;
+            }
+            self.supersede(comment, known.as_ref());
         }
-        let older: Vec<CommentKey> = self
+        if is_new {
+            self.put(entry);
+        }
+        is_new
+    }
+
+    /// Whether an entry would be taken up.
+    pub fn is_news(&self, entry: &Entry, is_whole: bool) -> bool {
+        match self.known(entry).map(|known| &known.life) {
+            Some(Life::Superseded) => self.is_later(entry),
+            Some(Life::Withdrawn { .. }) => true,
+            Some(
+                Life::Seen
+                | Life::Dispatched { .. }
+                | Life::Pushed { .. }
+                | Life::Replied { .. }
+                | Life::Unanswerable { .. }
+                | Life::Left,
+            ) => false,
+            None => is_whole || self.is_later(entry),
+        }
+    }
+
+    /// The version of a comment that says the same.
+    fn known(&self, entry: &Entry) -> Option<&Entry> {
+        let mut versions = self.versions(entry.key.comment());
+        versions.find(|known| known.has_words_of(entry))
+    }
+
+    /// Whether an entry is dated after every known version of its comment.
+    fn is_later(&self, entry: &Entry) -> bool {
+        let mut versions = self.versions(entry.key.comment());
+        versions.all(|known| entry.changed_at() > known.changed_at())
+    }
+
+    /// What waits of a comment is not asked for any more, but for this version.
+    fn supersede(&mut self, comment: CommentRef, but: Option<&CommentVersion>) {
+        let waiting = self
             .versions(comment)
-            .filter(|known| known.life == Life::Seen)
-            .map(|known| known.key.clone())
-            .collect();
-        for key in older {
+            .filter(|known| known.life == Life::Seen && Some(&known.key) != but);
+        let waiting: Vec<CommentVersion> = waiting.map(|known| known.key.clone()).collect();
+        for key in waiting {
             self.set(&key, Life::Superseded);
         }
-        self.put(entry);
-        true
+    }
+
+    /// A person put a comment aside: what waits of it is not worked on.
+    pub(in crate::run) fn withdraw(&mut self, comment: CommentRef, how: Aside) {
+        let waiting = self
+            .versions(comment)
+            .filter(|known| known.life == Life::Seen);
+        let waiting: Vec<CommentVersion> = waiting.map(|known| known.key.clone()).collect();
+        for key in waiting {
+            self.set(&key, Life::Withdrawn { how });
+        }
     }
 
     fn put(&mut self, entry: Entry) {
@@ -183,15 +246,12 @@ impl Ledger {
         self.entries.insert(entry.key.clone(), entry);
     }
 
-    /// All versions of a comment, oldest first.
+    /// All versions of a comment.
     fn versions(&self, comment: CommentRef) -> impl Iterator<Item = &Entry> {
-        let at = |updated_at| CommentKey {
-            surface: comment.surface,
-            id: comment.id,
-            updated_at,
-        };
-        let versions = at(Timestamp::MIN)..=at(Timestamp::MAX);
-        self.entries.range(versions).map(|(_, entry)| entry)
+        let first = CommentVersion::first(comment);
+        let rest = self.entries.range(first..);
+        rest.map(|(_, entry)| entry)
+            .take_while(move |entry| entry.key.comment() == comment)
     }
 
     /// All of them, by surface and id.
@@ -200,7 +260,7 @@ impl Ledger {
     }
 
     /// One of them.
-    pub fn get(&self, key: &CommentKey) -> Option<&Entry> {
+    pub fn get(&self, key: &CommentVersion) -> Option<&Entry> {
         self.entries.get(key)
     }
 
@@ -210,19 +270,35 @@ impl Ledger {
         self.open.iter().filter_map(|key| self.entries.get(key))
     }
 
+    /// Whether drive resolved a thread: one of its comments was answered as fixed.
+    pub(in crate::run) fn is_resolved(&self, thread: Option<CommentId>) -> bool {
+        let is_fixed = |entry: &Entry| match &entry.life {
+            Life::Replied { answer, .. } => answer.action == FixerResult::Fixed,
+            Life::Seen
+            | Life::Dispatched { .. }
+            | Life::Pushed { .. }
+            | Life::Unanswerable { .. }
+            | Life::Left
+            | Life::Superseded
+            | Life::Withdrawn { .. } => false,
+        };
+        let mut entries = self.entries.values();
+        thread.is_some() && entries.any(|entry| entry.thread == thread && is_fixed(entry))
+    }
+
     /// Whether one waits for a fixer.
     pub fn has_waiting(&self) -> bool {
         self.open().any(|entry| entry.life == Life::Seen)
     }
 
     /// Gives the oldest waiting comments to a fixer, at most so many.
-    pub(in crate::run) fn dispatch(&mut self, round: u32, most: usize) -> Vec<CommentKey> {
+    pub(in crate::run) fn dispatch(&mut self, round: u32, most: usize) -> Vec<CommentVersion> {
         let mut waiting: Vec<&Entry> = self
             .open()
             .filter(|entry| entry.life == Life::Seen)
             .collect();
         waiting.sort_by(|a, b| (a.seen_at, &a.key).cmp(&(b.seen_at, &b.key)));
-        let batch: Vec<CommentKey> = waiting
+        let batch: Vec<CommentVersion> = waiting
             .into_iter()
             .take(most)
             .map(|entry| entry.key.clone())
@@ -236,8 +312,15 @@ impl Ledger {
         batch
     }
 
+    /// Its author was told what it waits for.
+    pub(in crate::run) fn tell(&mut self, key: &CommentVersion) {
+        if let Some(entry) = self.entries.get_mut(key) {
+            entry.told = true;
+        }
+    }
+
     /// The last try did not count: the fixer's model was away.
-    pub(in crate::run) fn untry(&mut self, key: &CommentKey) {
+    pub(in crate::run) fn untry(&mut self, key: &CommentVersion) {
         if let Some(entry) = self.entries.get_mut(key) {
             entry.tries = entry.tries.saturating_sub(1);
         }
@@ -245,13 +328,16 @@ impl Ledger {
 
     /// Gives one back that a fixer failed with. Where it was edited meanwhile, the newer version
     /// counts.
-    pub(in crate::run) fn give_back(&mut self, key: &CommentKey, life: Life) {
-        let is_edited = self.versions(key.comment()).any(|known| known.key > *key);
+    pub(in crate::run) fn give_back(&mut self, key: &CommentVersion, life: Life) {
+        let changed_at = self.entries.get(key).map(Entry::changed_at);
+        let is_edited = self
+            .versions(key.comment())
+            .any(|known| Some(known.changed_at()) > changed_at);
         self.set(key, if is_edited { Life::Superseded } else { life });
     }
 
     /// Moves one on. What was dealt with needs only the beginning of its text.
-    pub(in crate::run) fn set(&mut self, key: &CommentKey, life: Life) {
+    pub(in crate::run) fn set(&mut self, key: &CommentVersion, life: Life) {
         if let Some(entry) = self.entries.get_mut(key) {
             if life.is_open() {
                 self.open.insert(key.clone());
@@ -268,7 +354,7 @@ impl Ledger {
     }
 
     /// Enters how each of the findings in a comment was dealt with.
-    pub(in crate::run) fn answer_parts(&mut self, key: &CommentKey, answers: Vec<Answer>) {
+    pub(in crate::run) fn answer_parts(&mut self, key: &CommentVersion, answers: Vec<Answer>) {
         let parts = self.entries.get_mut(key).map(|entry| &mut entry.parts);
         for (part, answer) in parts.into_iter().flatten().zip(answers) {
             part.answer = Some(answer);
@@ -317,8 +403,9 @@ impl Entry {
     /// A comment that waits for a fixer; `None` for one that asks for nothing.
     pub fn of_comment(comment: &Comment, now: Timestamp) -> Option<Self> {
         let body = visible(&comment.body);
-        is_actionable(body).then(|| Self {
-            key: comment.key.clone(),
+        let asks = is_actionable(body) && work_in(comment, body);
+        asks.then(|| Self {
+            key: CommentVersion::new(comment.key.comment(), body),
             author: comment.author.login.clone().unwrap_or_default(),
             path: comment.path.clone(),
             line: comment.line,
@@ -328,11 +415,31 @@ impl Entry {
             url: comment.url.clone(),
             body: shortened(body),
             seen_at: now,
+            edited_at: Some(comment.key.updated_at),
+            told: false,
             tries: 0,
             review: None,
             parts: Vec::new(),
             life: Life::Seen,
         })
+    }
+
+    /// When these words were written, as far as is known.
+    fn changed_at(&self) -> Timestamp {
+        let edited_at = self.edited_at.or_else(|| self.key.words.edited_at());
+        edited_at.unwrap_or(self.seen_at)
+    }
+
+    /// Whether another version of the same comment says the same. An earlier journal kept the time of
+    /// the edit, and of long texts only the beginning.
+    fn has_words_of(&self, other: &Entry) -> bool {
+        let is_old = self.key.words.edited_at().is_some();
+        let is_cut = self.body.chars().count() >= REMEMBERED_CHARS;
+        self.key == other.key
+            || is_old
+                && (self.changed_at() == other.changed_at()
+                    || self.body == other.body
+                    || is_cut && other.body.starts_with(&self.body))
     }
 
     /// The name under which a fixer answers it, unique over all surfaces.
@@ -352,13 +459,9 @@ impl Entry {
 }
 
 /// The name of the one reply that a version of a comment gets.
-pub fn reply_key(key: &CommentKey) -> String {
-    format!(
-        "reply/{}-{}-{}",
-        surface_name(key.surface),
-        key.id,
-        key.updated_at.as_millisecond()
-    )
+pub fn reply_key(key: &CommentVersion) -> String {
+    let surface = surface_name(key.surface);
+    format!("reply/{surface}-{}-{}", key.id, key.words.as_str())
 }
 
 impl Life {
@@ -374,7 +477,10 @@ impl Life {
     pub fn is_open(&self) -> bool {
         match self {
             Life::Seen | Life::Dispatched { .. } | Life::Pushed { .. } | Life::Left => true,
-            Life::Replied { .. } | Life::Unanswerable { .. } | Life::Superseded => false,
+            Life::Replied { .. }
+            | Life::Unanswerable { .. }
+            | Life::Superseded
+            | Life::Withdrawn { .. } => false,
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::ask::Injected;
 use super::effect::Effect;
-use super::forge_act::ForgeAct;
-use super::ledger::Ledger;
+use super::forge_act::{ForgeAct, PollResult};
+use super::ledger::{Entry, Ledger};
 use super::merge::Merge;
 use super::outcome::OutcomeStatus;
 use super::promotion::Judged;
@@ -13,8 +13,8 @@ use super::round::Round;
 use super::threads::Threads;
 use super::watch::Watch;
 use crate::Problem;
-use crate::forge::CommentRef;
 use crate::forge::inline::FileDiff;
+use crate::forge::{Comment, CommentRef};
 use crate::ids::{CommitSha, EffectKey};
 use crate::phase::PhaseName;
 use crate::plan::Plan;
@@ -334,6 +334,22 @@ pub struct Retry {
 }
 
 impl Phase {
+    /// The comments that were not taken up yet, and ask for something.
+    pub fn unread(&self, comments: &[Comment]) -> Vec<Entry> {
+        let asked = comments.iter().filter(|one| one.put_aside().is_none());
+        let entries = asked.filter_map(|one| Entry::of_comment(one, one.key.updated_at));
+        entries
+            .filter(|entry| self.ledger.is_news(entry, true))
+            .collect()
+    }
+
+    /// Whether a whole reading shows something that was not heard yet, or that stands against a merge.
+    pub fn is_unheard(&self, poll: &PollResult) -> bool {
+        poll.missing.is_some()
+            || poll.objections.as_ref().is_some_and(|all| !all.is_empty())
+            || !self.unread(&poll.comments).is_empty()
+    }
+
     /// The limit that a person must lift.
     pub fn limit(&self) -> Option<&str> {
         match &self.pause {

@@ -2,7 +2,7 @@
 
 use super::remark::Remark;
 use crate::agent::answer::CommentAnswer;
-use crate::forge::CommentKey;
+use crate::forge::CommentVersion;
 use crate::ids::CommitSha;
 use crate::review::ChangedPlace;
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ pub enum RoundJob {
     /// To deal with these comments and findings, and with a plan that is not valid.
     Fix {
         /// The comments.
-        batch: Vec<CommentKey>,
+        batch: Vec<CommentVersion>,
         /// Findings without a comment.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         findings: Vec<Remark>,
@@ -71,12 +71,12 @@ pub enum RoundStep {
     /// The author of this comment is being answered.
     Reply {
         /// Which.
-        key: CommentKey,
+        key: CommentVersion,
     },
     /// The thread of this comment is being resolved.
     Resolve {
         /// Which.
-        key: CommentKey,
+        key: CommentVersion,
     },
 }
 

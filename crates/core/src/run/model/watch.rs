@@ -6,7 +6,8 @@ use crate::ids::CommitSha;
 use crate::phase::Backoff;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
 
 /// How many approvals are remembered.
 const MOST_APPROVALS: usize = 100;
@@ -36,7 +37,31 @@ pub struct Watch {
     /// Approvals from the command line, each with the head it was given for.
     #[serde(default)]
     pub granted: Vec<Approved>,
-    /// Why the last poll failed.
+    /// Requests for changes that stood at the last poll.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objections: Vec<Objected>,
+    /// The last reading, if it was complete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard: Option<Heard>,
+    /// The commit that was published when the reading under way began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asking: Option<CommitSha>,
+    /// Whether the next reading is a whole one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
+    /// When everything is read again, whatever the forge says has changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole_at: Option<Timestamp>,
+    /// The wait after that.
+    #[serde(default = "whole_backoff")]
+    pub whole_backoff: Backoff,
+    /// Readings in a row that were needed for a conclusion and failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unheard: u32,
+    /// What was said on the pull request besides the answers, by its key.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub said: BTreeSet<String>,
+    /// Why the last poll failed, or what it could not read.
     pub trouble: Option<String>,
     /// The commit that the pull request shows, where it is not the one that was pushed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,6 +70,37 @@ pub struct Watch {
     /// until something else was pushed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caught: Option<CommitSha>,
+}
+
+/// A complete reading of a pull request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Heard {
+    /// The commit that was published when it began.
+    pub head: Option<CommitSha>,
+    /// Whether everything was read, and not only what changed.
+    pub is_whole: bool,
+}
+
+/// A request for changes that stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Objected {
+    /// Who.
+    pub by: String,
+    /// The commit it was given on, where the forge says.
+    pub head: Option<CommitSha>,
+    /// A link for people.
+    pub url: Option<String>,
+}
+
+/// From ten minutes to six hours.
+fn whole_backoff() -> Backoff {
+    Backoff::new(Duration::from_secs(600), Duration::from_secs(6 * 3600))
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// One approval.
@@ -71,6 +127,14 @@ impl Watch {
             eyes: VecDeque::new(),
             approvals: Vec::new(),
             granted: Vec::new(),
+            objections: Vec::new(),
+            heard: None,
+            asking: None,
+            whole: false,
+            whole_at: None,
+            whole_backoff: whole_backoff(),
+            unheard: 0,
+            said: BTreeSet::new(),
             trouble: None,
             moved: None,
             caught: None,

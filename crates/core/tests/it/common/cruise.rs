@@ -7,7 +7,7 @@ use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
     AfterEnd, Approved, Ask, DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Makes,
-    PhaseTerms, PollResult, Request, RunKind, Timer, WatchTerms,
+    Objected, PhaseTerms, PollResult, Request, RunKind, Timer, WatchTerms,
 };
 use drive_core::sandbox::Sandbox;
 use drive_core::settings::{RecordDetail, TeamMode};
@@ -68,6 +68,12 @@ pub fn seen() -> PollResult {
             by: "ann".into(),
             head: CommitSha::new("b".repeat(40)),
         }]),
+        objections: Some(vec![Objected {
+            by: "bob".into(),
+            head: Some(CommitSha::new("b".repeat(40))),
+            url: None,
+        }]),
+        missing: None,
         ignored: vec![ignored()],
         answered: vec!["reply/inline-4-1790000004000".into()],
         next: Some(at(6)),

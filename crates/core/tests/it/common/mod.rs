@@ -137,6 +137,7 @@ pub fn comment(id: u64, body: &str) -> Comment {
         review: None,
         created_at: at(5),
         url: None,
+        aside: None,
     }
 }
 
@@ -339,6 +340,7 @@ pub fn good(effect: &Effect) -> EffectResult {
             verification::verified(verification::passed(head, &verification::base()))
         }
         Effect::CheckLanded { landed, .. } => EffectResult::Landed {
+            unread: Vec::new(),
             sha: landed
                 .clone()
                 .unwrap_or_else(|| CommitSha::new("9".repeat(40))),

@@ -80,13 +80,17 @@ fn check_team(sim: &Sim, team: &Phase, was_ending: bool) {
         return;
     };
     let is_first = !was_ending && *status == OutcomeStatus::Succeeded;
-    // One that did not get through to the forge ends all the same.
-    let has_heard = team.watch.trouble.is_none() && team.counts.late_rounds < 10;
+    if is_first {
+        assert_eq!(
+            team.watch.trouble, None,
+            "it ended well without having read"
+        );
+    }
     let hears = run
         .request
         .as_ref()
         .and_then(|request| request.kind.phase_terms());
-    if is_first && has_heard && hears.is_some_and(PhaseTerms::hears_comments) {
+    if is_first && hears.is_some_and(PhaseTerms::hears_comments) {
         check_answered(sim, team);
     }
 }

@@ -3,7 +3,9 @@
 use crate::cruise_simulation::clock::Clock;
 use crate::cruise_simulation::rng::Rng;
 use drive_core::forge::trust::Reason;
-use drive_core::forge::{Author, Comment, CommentKey, CommentRef, PrState, ReviewState, Surface};
+use drive_core::forge::{
+    Author, Comment, CommentKey, CommentRef, CommentVersion, PrState, ReviewState, Surface,
+};
 use drive_core::ids::{CommentId, CommitSha, PrNumber};
 use drive_core::run::{Approved, ForgeAct, ForgeAnswer, IgnoredComment, PollResult};
 use drive_core::time::Timestamp;
@@ -307,7 +309,7 @@ impl Forge {
 
     /// The versions of trusted comments that the last look could show and that ask for something:
     /// the newest of each.
-    pub fn to_answer(&self) -> BTreeSet<CommentKey> {
+    pub fn to_answer(&self) -> BTreeSet<CommentVersion> {
         let Some(looked) = self.looked else {
             return BTreeSet::new();
         };
@@ -319,7 +321,8 @@ impl Forge {
             .filter_map(|said| {
                 let shown = said.versions.iter().filter(|one| one.shown <= looked);
                 let newest = shown.max_by_key(|one| one.at)?;
-                drive_core::run::is_actionable(&newest.body).then(|| key(said, newest))
+                drive_core::run::is_actionable(&newest.body)
+                    .then(|| CommentVersion::new(said.comment, &newest.body))
             })
             .collect()
     }
@@ -350,6 +353,7 @@ fn comment(said: &Said, version: &Version) -> Comment {
         review: said.review,
         created_at: said.versions[0].at,
         url: None,
+        aside: None,
     }
 }
 

@@ -70,6 +70,7 @@ fn a_resumed_run_whose_merge_landed_broken_says_so() {
         scene.answers(
             "checkLanded",
             [EffectResult::Landed {
+                unread: Vec::new(),
                 sha: CommitSha::new(landed.clone()),
                 is_merge: true,
                 report: Some(Box::new(failed(&landed, &base()))),

@@ -110,6 +110,7 @@ fn comment(login: &str) -> Comment {
         review: None,
         created_at: at,
         url: None,
+        aside: None,
     }
 }
 
@@ -207,7 +208,7 @@ fn an_approval_counts_from_those_who_could_push_the_change_themselves() {
             head: CommitSha::new("f00d".to_owned()),
             at: Timestamp::UNIX_EPOCH,
         };
-        let judged = permissions.judge_approval(&approval, &Trusted::new(["trillian"]));
+        let judged = permissions.judge_author(&approval.author, &Trusted::new(["trillian"]));
         (judged.verdict, judged.problem.map(|problem| problem.kind))
     };
     let ignored = |reason| (Verdict::Ignore(reason), None);

@@ -156,7 +156,8 @@ impl Execution<'_> {
             "body": note.body, "author": self.actor(login), "url": url,
             "authorAssociation": self.render(repo).association(login.unwrap_or("ghost")),
             "createdAt": note.created_at.to_string(), "updatedAt": note.updated_at.to_string(),
-            "includesCreatedEdit": false, "isMinimized": false, "minimizedReason": "",
+            "includesCreatedEdit": false, "isMinimized": repo.minimized.contains(&note.id),
+            "minimizedReason": "",
             "reactionGroups": reaction_groups(note), "viewerDidAuthor": login == Some(self.viewer),
         })
     }
@@ -194,6 +195,7 @@ impl Execution<'_> {
                 let comment = json!({
                     "__typename": "PullRequestReviewComment", "databaseId": line.note.id,
                     "id": format!("PRRC_{}", line.note.id), "body": line.note.body,
+                    "isMinimized": repo.minimized.contains(&line.note.id),
                 });
                 let first = line.in_reply_to.unwrap_or(line.note.id);
                 threads.entry(first).or_default().push(comment);

@@ -7,7 +7,7 @@ use super::super::super::model::{
 use super::PhaseFlow;
 use super::texts::injected_body;
 use crate::agent::Budget;
-use crate::forge::CommentKey;
+use crate::forge::CommentVersion;
 use crate::problem::{Kind, Problem};
 
 impl PhaseFlow<'_> {
@@ -126,11 +126,7 @@ impl PhaseFlow<'_> {
         };
         let one = self.state.injected.remove(at);
         let entry = Entry {
-            key: CommentKey {
-                surface: comment.surface,
-                id: comment.id,
-                updated_at: self.now,
-            },
+            key: CommentVersion::new(comment, &one.text),
             author: one.author,
             path: None,
             line: None,
@@ -140,12 +136,14 @@ impl PhaseFlow<'_> {
             url: None,
             body: one.text,
             seen_at: self.now,
+            edited_at: None,
+            told: false,
             tries: 0,
             review: None,
             parts: Vec::new(),
             life: Life::Seen,
         };
-        self.enter(entry);
+        self.enter(entry, false);
         self.go_on();
     }
 }

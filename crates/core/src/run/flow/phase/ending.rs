@@ -42,6 +42,7 @@ impl PhaseFlow<'_> {
         if let EffectResult::Failed { problem } = result {
             return self.try_again(key, effect, &problem);
         }
+        self.told_by_limit();
         self.close_batch();
     }
 
@@ -74,7 +75,8 @@ impl PhaseFlow<'_> {
         };
         by_person.or_else(|| {
             let all = self.state.next == Move::Done && self.last_word() == LastWord::Approved;
-            (is_automatic && all && !waits).then(|| Approved {
+            let may = is_automatic && self.objection().is_none();
+            (may && all && !waits).then(|| Approved {
                 by: "--auto-approve".to_owned(),
                 head: head.clone(),
             })

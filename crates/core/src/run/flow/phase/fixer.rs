@@ -6,12 +6,17 @@ use super::super::super::model::{
 use super::super::reply::finding_id;
 use super::PhaseFlow;
 use crate::agent::Role;
-use crate::forge::{CommentKey, LineOrigin};
+use crate::forge::{CommentVersion, LineOrigin};
 use crate::prompts::{BatchComment, GivenOn, Prompt};
 
 impl PhaseFlow<'_> {
     /// The job of a fresh fixer: these findings, or these comments and the errors of the plan.
-    pub(super) fn fixer(&self, round: u32, batch: &[CommentKey], findings: &[Remark]) -> AgentJob {
+    pub(super) fn fixer(
+        &self,
+        round: u32,
+        batch: &[CommentVersion],
+        findings: &[Remark],
+    ) -> AgentJob {
         let entries: Vec<&Entry> = batch
             .iter()
             .filter_map(|key| self.state.ledger.get(key))

@@ -10,6 +10,7 @@ mod description;
 mod ending;
 mod findings_text;
 mod fixer;
+mod hearing;
 mod measuring;
 mod merge;
 mod next;
@@ -22,6 +23,7 @@ mod texts;
 mod watch;
 
 pub(super) use ending::post;
+pub(super) use texts::{merged_unheard, objected};
 
 use super::super::model::{
     AgentJob, Counts, Description, Effect, EffectResult, Flow, ForgeAct, Ledger, Makes,
@@ -124,11 +126,17 @@ impl PhaseFlow<'_> {
             ..
         } = &effect
         {
-            if let ForgeAct::Poll { .. } = act {
-                return self.polled(result);
+            if let ForgeAct::Poll { since, .. } = act {
+                return self.polled(since.is_none(), result);
             }
             if let ForgeAct::React { .. } = act {
                 return self.react_next();
+            }
+            if let Some(key) = idempotency_key
+                .as_deref()
+                .filter(|key| hearing::is_said(key))
+            {
+                return self.was_said(key, &result);
             }
             let is_closing = matches!(self.state.stage, Stage::Closing { .. });
             if let (ForgeAct::UpdateBody { .. }, false) = (act, is_closing) {

@@ -1,7 +1,10 @@
 //! Chooses the next step after the worker finished one or a comment arrived.
 
-use super::super::super::model::{DoneWhen, HoldFor, MergeStep, Pause, PlanCheck, Stage};
+use super::super::super::model::{
+    DoneWhen, HoldFor, MergeStep, OutcomeStatus, Pause, PlanCheck, Stage,
+};
 use super::PhaseFlow;
+use crate::problem::{Kind, Problem};
 use crate::review::Move;
 
 /// Polls with news after the last review of an unwatched phase, before it ends without another one.
@@ -50,6 +53,10 @@ impl PhaseFlow<'_> {
         if self.state.pushed != self.run.work.head_sha {
             return self.take_in();
         }
+        let is_late = self.state.counts.late_rounds > MOST_LATE_ROUNDS;
+        if self.has_work() && is_late && !self.terms.is_watched() {
+            return self.stop_late();
+        }
         if self.has_work() {
             match (self.state.limit().is_some(), self.limit_reached()) {
                 (true, _) => {}
@@ -74,7 +81,11 @@ impl PhaseFlow<'_> {
             (DoneWhen::Approved { auto_approve, .. }, next) => {
                 let may_review = *next == Move::Done && self.state.limit().is_none();
                 if let Some(approved) = self.approved() {
-                    self.finish_approved(&approved);
+                    if !self.hear_first() {
+                        self.finish_approved(&approved);
+                    }
+                } else if auto_approve && may_review && self.objection().is_some() {
+                    self.say_objections();
                 } else if auto_approve && may_review && self.review_again() {
                     self.proceed();
                 }
@@ -97,7 +108,7 @@ impl PhaseFlow<'_> {
         if self.review_again() {
             return self.proceed();
         }
-        if !self.check_base() {
+        if !self.hear_first() && !self.check_base() {
             self.finish_reviewed();
         }
     }
@@ -108,9 +119,18 @@ impl PhaseFlow<'_> {
         if self.state.watch.fresh || self.run.work.pull_request.is_none() {
             return false;
         }
-        let is_done = self.state.next == Move::Done;
-        let is_late = is_done && self.state.counts.late_rounds >= MOST_LATE_ROUNDS;
-        self.terms.is_watched() || !(self.has_work() || is_late)
+        self.terms.is_watched() || !self.has_work()
+    }
+
+    /// People go on writing after the last review: somebody has to decide.
+    fn stop_late(&mut self) {
+        let message = format!(
+            "people wrote again after each of {MOST_LATE_ROUNDS} rounds of fixes that followed the \
+             last review"
+        );
+        let problem = Problem::new(Kind::CommentsOpen, message)
+            .hint("read what is open with `drive runs show`, then decide yourself");
+        self.stop(OutcomeStatus::NeedsHuman, problem);
     }
 
     /// Whether comments or findings wait, or the plan is not valid.

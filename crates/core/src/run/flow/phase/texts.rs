@@ -1,6 +1,8 @@
 //! Texts of a phase: commit messages, comments, and the description of the pull request.
 
-use super::super::super::model::{Approved, Entry, Ledger, Phase, PlanCheck, Remark, Request, Run};
+use super::super::super::model::{
+    Approved, Entry, Ledger, Objected, Phase, PlanCheck, Remark, Request, Run,
+};
 use super::super::publish::shortened;
 use super::super::reply::action_on;
 use super::super::review::{MOST_SHOWN, review_body, without_severity};
@@ -10,8 +12,10 @@ use super::outcome_text::description_outcome;
 use super::record_text::record_text;
 use crate::Problem;
 use crate::agent::answer::{CommentAction, CommentAnswer};
+use crate::forge::Surface;
 use crate::forge::part::{outcome, own, unmarked};
-use crate::forge::text::{BODY_CHARS, first_line, fit, plain_line};
+use crate::forge::text::{BODY_CHARS, first_line, fit, plain_line, quoted};
+use crate::ids::CommitSha;
 use crate::problem::Kind;
 use crate::prompts::fenced;
 use crate::review::LastWord;
@@ -107,6 +111,52 @@ pub(super) fn limit_comment(limit: &str, run: &Run, ledger: &Ledger) -> String {
     )
 }
 
+/// The reply to a comment that no fixer gets for now.
+pub(super) fn waits_reply(to: &Entry, limit: &str, run: &Run) -> String {
+    let (id, options) = (&run.id, run.extension());
+    let text = format!(
+        "Noted; this waits for a person: {limit}. Raise the limit with `drive runs extend {id} {options} \
+         --rounds 3`."
+    );
+    match to.key.surface {
+        Surface::Inline => text,
+        Surface::Conversation | Surface::Review => {
+            let quote = quoted(&to.author, to.url.as_deref(), &to.body);
+            format!("{quote}\n\n{text}")
+        }
+    }
+}
+
+/// Who keeps `--auto-approve` from approving.
+pub(super) fn objection_comment(head: &CommitSha, objections: &[Objected]) -> String {
+    let head = head.short();
+    format!(
+        "Every review approved {head}, but the plan is not approved: {}. It is approved once each of \
+         these reviews is dismissed or followed by an approval of the same person.",
+        objected(objections)
+    )
+}
+
+/// The comment after a merge that overtook what people wrote.
+pub(in crate::run) fn merged_unheard(sha: &CommitSha, revert: &str, unread: &[Entry]) -> String {
+    let listed = unread.iter().take(MOST_LISTED).map(listed);
+    let listed: String = listed.collect();
+    format!(
+        "**Merged as {sha} before these comments were read.** To take the merge back: `{revert}`\n\n\
+         {}",
+        listed.trim_end()
+    )
+}
+
+/// Who requests changes, as text.
+pub(in crate::run) fn objected(objections: &[Objected]) -> String {
+    let named = objections.iter().map(|one| match &one.head {
+        Some(head) => format!("{} requests changes on {}", plain(&one.by), head.short()),
+        None => format!("{} requests changes", plain(&one.by)),
+    });
+    named.collect::<Vec<_>>().join(", ")
+}
+
 /// One comment for an end before the work was done: why, and what is open.
 pub(super) fn stopped_comment(problem: &Problem, run: &Run, ledger: &Ledger) -> String {
     let (id, options) = (&run.id, run.extension());
@@ -140,6 +190,12 @@ pub(super) fn approved_comment(approved: &Approved, plan_only: bool, ledger: &Le
     format!("The plan is approved at {head} by {by}. {rest}{open}")
 }
 
+/// One line of a list of comments.
+fn listed(entry: &Entry) -> String {
+    let (id, author) = (entry.id(), plain(&entry.author));
+    format!("- {id} by {author}: {}\n", first_line(&entry.body))
+}
+
 /// The list of open comments, to append to another text.
 fn open_comments(ledger: &Ledger) -> String {
     let open: Vec<&Entry> = ledger.open().collect();
@@ -147,15 +203,7 @@ fn open_comments(ledger: &Ledger) -> String {
     if !open.is_empty() {
         text.push_str("\n\nStill open:\n\n");
     }
-    for entry in open.iter().take(MOST_LISTED) {
-        let _ = writeln!(
-            text,
-            "- {} by {}: {}",
-            entry.id(),
-            plain(&entry.author),
-            first_line(&entry.body)
-        );
-    }
+    text.extend(open.iter().take(MOST_LISTED).map(|entry| listed(entry)));
     if open.len() > MOST_LISTED {
         let _ = writeln!(text, "- and {} more", open.len() - MOST_LISTED);
     }

@@ -3,12 +3,12 @@
 
 use super::super::super::model::{
     ClosingPost, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, OutcomeStatus, PhaseEnd,
-    PollResult, Stage, Timer,
+    PollResult, Stage, Timer, thread_of,
 };
 use super::PhaseFlow;
 use super::ending::post;
 use super::texts;
-use crate::forge::PrState;
+use crate::forge::{Aside, Comment, PrState};
 use crate::problem::{Kind, Problem};
 use crate::review::Move;
 use crate::time::after;
@@ -24,9 +24,14 @@ impl PhaseFlow<'_> {
             return;
         }
         self.run.timers.remove(&Timer::Poll);
-        let since = self.state.watch.cursor;
-        // An approval that counts later than it was read may have been taken back meanwhile.
-        let approvals = !self.state.watch.approvals.is_empty();
+        let watch = &mut self.state.watch;
+        let is_due = watch.whole_at.is_some_and(|at| at <= self.now);
+        let since = watch.cursor.filter(|_| !(watch.whole || is_due));
+        // An approval that counts later than it was read may have been taken back meanwhile, and so may
+        // a request for changes.
+        let has_opinions = !(watch.approvals.is_empty() && watch.objections.is_empty());
+        let approvals = since.is_none() || has_opinions;
+        watch.asking.clone_from(&self.state.pushed);
         self.on_forge(ForgeAct::Poll { since, approvals }, None);
     }
 
@@ -54,18 +59,18 @@ impl PhaseFlow<'_> {
         })
     }
 
-    pub(in crate::run) fn polled(&mut self, result: EffectResult) {
+    pub(in crate::run) fn polled(&mut self, is_whole: bool, result: EffectResult) {
         let mut failed = false;
         if let EffectResult::OnForge {
             answer: ForgeAnswer::Polled { poll },
         } = result
         {
-            self.state.watch.trouble = None;
-            if self.take_up(*poll) {
+            self.note_reading(is_whole, poll.missing.as_ref());
+            if self.take_up(*poll, is_whole) {
                 return;
             }
         } else if let EffectResult::Failed { problem } = result {
-            self.state.watch.trouble = Some(problem.to_string());
+            self.note_unread(&problem);
             failed = true;
             if !self.terms.is_watched() {
                 // The work goes on; the next poll reads from the same point.
@@ -89,6 +94,7 @@ impl PhaseFlow<'_> {
         }
         self.post_injected();
         self.react_next();
+        self.tell_waiting();
         self.describe_again();
         if failed || !again {
             self.state.watch.fresh = true;
@@ -97,13 +103,16 @@ impl PhaseFlow<'_> {
     }
 
     /// Takes up what a poll found. Returns whether the phase is over.
-    fn take_up(&mut self, poll: PollResult) -> bool {
-        self.state.watch.cursor = poll.next;
+    pub(in crate::run) fn take_up(&mut self, poll: PollResult, is_whole: bool) -> bool {
+        // A whole reading tells no later time than the polls before it.
+        self.state.watch.cursor = poll.next.max(self.state.watch.cursor);
         let mut news = false;
         if self.terms.hears_comments() {
             for comment in &poll.comments {
-                if let Some(entry) = Entry::of_comment(comment, self.now)
-                    && self.enter(entry)
+                if let Some(how) = self.put_aside(comment) {
+                    self.state.ledger.withdraw(comment.key.comment(), how);
+                } else if let Some(entry) = Entry::of_comment(comment, self.now)
+                    && self.enter(entry, is_whole)
                 {
                     self.state.watch.eyes.push_back(comment.key.comment());
                     news = true;
@@ -115,6 +124,9 @@ impl PhaseFlow<'_> {
         }
         if let Some(approvals) = poll.approvals {
             news |= self.state.watch.stand(approvals);
+        }
+        if let Some(objections) = poll.objections {
+            self.state.watch.objections = objections;
         }
         self.state.record.overheard(&poll.comments, poll.ignored);
         if let Some(head) = poll.head {
@@ -129,13 +141,16 @@ impl PhaseFlow<'_> {
             self.state.watch.backoff.reset();
             self.active();
         }
+        let is_ended = matches!(poll.state, Some(PrState::Merged | PrState::Closed));
+        if is_ended && !is_whole && !self.is_landing() {
+            // Before the end everything is read.
+            self.state.watch.whole = true;
+            self.poll();
+            return true;
+        }
         match poll.state {
             // The answer to its own act says more.
-            Some(PrState::Merged)
-                if matches!(self.state.stage, Stage::Promoting | Stage::Landing) =>
-            {
-                return false;
-            }
+            Some(PrState::Merged) if self.is_landing() => return false,
             Some(PrState::Merged) if self.is_landing_unchecked() => {
                 self.run.pending.clear();
                 self.check_landed(None);
@@ -163,12 +178,24 @@ impl PhaseFlow<'_> {
         true
     }
 
+    fn is_landing(&self) -> bool {
+        matches!(self.state.stage, Stage::Promoting | Stage::Landing)
+    }
+
+    /// How a person put a comment aside. A thread that drive resolved itself still takes comments.
+    fn put_aside(&self, comment: &Comment) -> Option<Aside> {
+        let how = comment.put_aside()?;
+        let thread = thread_of(comment.key.comment(), comment.in_reply_to);
+        let is_ours = how == Aside::Resolved && self.state.ledger.is_resolved(thread);
+        (!is_ours).then_some(how)
+    }
+
     /// Enters a comment or finding in the ledger and in its thread.
     /// Returns whether it is new.
-    pub(in crate::run) fn enter(&mut self, entry: Entry) -> bool {
+    pub(in crate::run) fn enter(&mut self, entry: Entry, is_whole: bool) -> bool {
         let (thread, id) = (entry.thread, entry.key.id);
         let (author, body) = (entry.author.clone(), entry.body.clone());
-        let is_new = self.state.ledger.insert(entry);
+        let is_new = self.state.ledger.insert(entry, is_whole);
         if let Some(thread) = thread.filter(|_| is_new) {
             self.state.threads.add(thread, Some(id), &author, &body);
         }
@@ -195,6 +222,7 @@ impl PhaseFlow<'_> {
             return self.time_out();
         }
         self.state.watch.closing = Some(0);
+        self.state.watch.whole = true;
         self.poll();
     }
 

@@ -11,7 +11,7 @@ use super::texts::review_body;
 use super::told::{Told, without_repeats};
 use crate::agent::answer::{Finding, Verdict};
 use crate::forge::inline::FileDiff;
-use crate::forge::{CommentKey, CommentRef};
+use crate::forge::{CommentRef, CommentVersion};
 use crate::ids::{CommitSha, EffectKey};
 use crate::review::{Domain, Move, is_blocking};
 use crate::settings::TeamMode;
@@ -182,11 +182,7 @@ impl PhaseFlow<'_> {
         };
         for (comment, (remark, parts)) in by_comment {
             let entry = Entry {
-                key: CommentKey {
-                    surface: comment.surface,
-                    id: comment.id,
-                    updated_at: self.now,
-                },
+                key: CommentVersion::new(comment, &remark.body),
                 author: remark.author,
                 path: remark.file,
                 line: remark.line,
@@ -196,12 +192,14 @@ impl PhaseFlow<'_> {
                 url: None,
                 body: remark.body,
                 seen_at: self.now,
+                edited_at: None,
+                told: false,
                 tries: 0,
                 review: Some(remark.review),
                 parts,
                 life: life.clone(),
             };
-            self.enter(entry);
+            self.enter(entry, false);
         }
     }
 }

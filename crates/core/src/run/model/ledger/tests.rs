@@ -1,5 +1,6 @@
 use super::*;
 use crate::forge::Author;
+use crate::forge::CommentKey;
 use crate::ids::{CommentId, PrNumber};
 
 fn at(second: i64) -> Timestamp {
@@ -8,7 +9,7 @@ fn at(second: i64) -> Timestamp {
 
 /// Enters a comment, where it asks for something. Returns whether it is new.
 fn see(ledger: &mut Ledger, comment: &Comment, now: Timestamp) -> bool {
-    Entry::of_comment(comment, now).is_some_and(|entry| ledger.insert(entry))
+    Entry::of_comment(comment, now).is_some_and(|entry| ledger.insert(entry, false))
 }
 
 fn comment(id: u64, edited: i64, body: &str) -> Comment {
@@ -32,6 +33,7 @@ fn comment(id: u64, edited: i64, body: &str) -> Comment {
         review: None,
         created_at: at(0),
         url: None,
+        aside: None,
     }
 }
 
@@ -123,4 +125,116 @@ fn what_was_written_is_read_again() {
     ledger.dispatch(1, 50);
     let text = serde_json::to_string(&ledger).unwrap();
     assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap(), ledger);
+}
+
+/// The lives of a comment's versions, by text.
+fn by_text(ledger: &Ledger) -> BTreeMap<String, Life> {
+    lives(ledger).into_iter().collect()
+}
+
+fn answered() -> Life {
+    Life::Replied {
+        answer: Answer {
+            action: FixerResult::Fixed,
+            commit: None,
+            note: String::new(),
+        },
+        reply: None,
+    }
+}
+
+#[test]
+fn a_comment_that_is_touched_with_the_same_words_is_not_answered_again() {
+    let mut ledger = Ledger::default();
+    see(&mut ledger, &comment(7, 10, "rename it"), at(10));
+    let key = ledger.dispatch(1, 50).remove(0);
+    ledger.set(&key, answered());
+    for (edited, words) in [(20, "rename it"), (30, "rename it  \r\n"), (5, "rename it")] {
+        assert!(
+            !see(&mut ledger, &comment(7, edited, words), at(40)),
+            "{edited}"
+        );
+    }
+    assert!(see(&mut ledger, &comment(7, 50, "rename it twice"), at(50)));
+}
+
+#[test]
+fn two_edits_in_one_second_are_two_versions_with_a_reply_each() {
+    let mut ledger = Ledger::default();
+    see(&mut ledger, &comment(7, 10, "one"), at(10));
+    let key = ledger.dispatch(1, 50).remove(0);
+    ledger.set(&key, answered());
+    let mut again = Entry::of_comment(&comment(7, 10, "two"), at(11)).unwrap();
+    assert_ne!(reply_key(&key), again.reply_key());
+    assert!(
+        ledger.insert(again.clone(), true),
+        "a whole reading finds it"
+    );
+    again.tries = 1;
+    assert!(!ledger.insert(again, true));
+}
+
+#[test]
+fn an_edit_that_is_taken_back_before_anybody_took_it_up_asks_for_nothing() {
+    let mut ledger = Ledger::default();
+    see(&mut ledger, &comment(7, 10, "one"), at(10));
+    let key = ledger.dispatch(1, 50).remove(0);
+    ledger.set(&key, answered());
+    assert!(see(&mut ledger, &comment(7, 20, "two"), at(20)));
+    assert!(!see(&mut ledger, &comment(7, 30, "one"), at(30)));
+    assert!(!ledger.has_waiting());
+    assert!(see(&mut ledger, &comment(7, 40, "two"), at(40)));
+    assert_eq!(by_text(&ledger)["two"], Life::Seen);
+}
+
+#[test]
+fn a_comment_that_was_put_aside_waits_for_nothing_until_it_is_brought_back() {
+    let mut ledger = Ledger::default();
+    let said = comment(7, 10, "one");
+    see(&mut ledger, &said, at(10));
+    ledger.withdraw(said.key.comment(), Aside::Resolved);
+    assert!(!ledger.has_waiting());
+    assert!(see(&mut ledger, &said, at(20)));
+    assert!(ledger.has_waiting());
+}
+
+#[test]
+fn an_answered_comment_stays_answered_when_it_is_put_aside() {
+    let mut ledger = Ledger::default();
+    let said = comment(7, 10, "one");
+    see(&mut ledger, &said, at(10));
+    let key = ledger.dispatch(1, 50).remove(0);
+    ledger.set(&key, answered());
+    ledger.withdraw(said.key.comment(), Aside::Minimized);
+    assert_eq!(by_text(&ledger)["one"], answered());
+}
+
+#[test]
+fn words_under_a_clock_that_was_set_back_are_found_by_a_whole_reading() {
+    let mut ledger = Ledger::default();
+    see(&mut ledger, &comment(7, 20, "old words"), at(20));
+    let early = Entry::of_comment(&comment(7, 10, "new words"), at(21)).unwrap();
+    assert!(!ledger.insert(early.clone(), false));
+    assert!(ledger.insert(early, true));
+    assert_eq!(by_text(&ledger)["old words"], Life::Seen);
+}
+
+#[test]
+fn an_earlier_journal_knows_its_comments_by_time_and_beginning() {
+    let long = "x".repeat(300);
+    let mut ledger = Ledger::default();
+    see(&mut ledger, &comment(7, 10, &long), at(10));
+    let key = ledger.dispatch(1, 50).remove(0);
+    ledger.set(&key, answered());
+    let mut written = serde_json::to_value(&ledger).unwrap();
+    written[0]["key"] = serde_json::json!({
+        "surface": "conversation", "id": 7, "updatedAt": at(10).to_string(),
+    });
+    written[0]["editedAt"] = serde_json::Value::Null;
+    let mut ledger: Ledger = serde_json::from_value(written).unwrap();
+    let name = ledger.entries().next().unwrap().reply_key();
+    assert_eq!(name, "reply/conversation-7-10000");
+    assert!(!see(&mut ledger, &comment(7, 10, &long), at(20)));
+    assert!(!see(&mut ledger, &comment(7, 30, &long), at(30)), "touched");
+    assert!(see(&mut ledger, &comment(7, 40, "other words"), at(40)));
 }

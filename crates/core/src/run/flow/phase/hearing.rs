@@ -1,0 +1,196 @@
+//! Hears people before anything is concluded: a whole reading first, and nobody's standing request for
+//! changes is passed over. What stands in the way is said where people look.
+
+use super::super::super::model::{
+    Effect, EffectResult, Entry, ForgeAct, Heard, Life, Objected, OutcomeStatus, Stage, Timer,
+};
+use super::PhaseFlow;
+use super::texts::{objection_comment, waits_reply};
+use crate::forge::{Comment, CommentVersion};
+use crate::problem::{Kind, Problem};
+use crate::time::after;
+
+/// Failed readings in a row before an unwatched phase ends without its conclusion: some minutes.
+const MOST_UNHEARD: u32 = 6;
+/// What the keys of things that are said besides the answers begin with.
+const SAID: &str = "said/";
+/// The same for replies that say what a comment waits for.
+const WAITS: &str = "waits/";
+/// How many such replies are under way at once.
+const MOST_WAITS: usize = 5;
+
+impl PhaseFlow<'_> {
+    /// Whether the last reading was a whole one of the commit that is published, and complete.
+    fn is_heard(&self) -> bool {
+        let watch = &self.state.watch;
+        let wanted = Heard {
+            head: self.state.pushed.clone(),
+            is_whole: true,
+        };
+        watch.fresh && watch.heard.as_ref() == Some(&wanted)
+    }
+
+    /// Reads everything before a conclusion. Returns whether that is still to be done.
+    pub(super) fn hear_first(&mut self) -> bool {
+        if self.run.work.pull_request.is_none() || self.is_heard() {
+            self.state.watch.unheard = 0;
+            return false;
+        }
+        if self.state.watch.unheard >= MOST_UNHEARD && !self.terms.is_watched() {
+            self.end_unheard();
+            return true;
+        }
+        self.state.watch.whole = true;
+        self.state.stage = Stage::Polling;
+        // After a failure the next try waits for its time.
+        let is_failing = self.state.watch.unheard > 0;
+        if !(is_failing && self.run.timers.contains_key(&Timer::Poll)) {
+            self.poll();
+        }
+        true
+    }
+
+    /// Takes down how complete a reading was.
+    pub(super) fn note_reading(&mut self, is_whole: bool, missing: Option<&String>) {
+        let watch = &mut self.state.watch;
+        let head = watch.asking.take();
+        let is_needed = std::mem::take(&mut watch.whole);
+        watch.trouble = missing.cloned();
+        if missing.is_some() {
+            watch.heard = None;
+            watch.whole = is_needed;
+            watch.unheard += u32::from(is_needed);
+            return;
+        }
+        watch.heard = Some(Heard { head, is_whole });
+        watch.unheard = 0;
+        if is_whole {
+            let wait = watch.whole_backoff.next_wait();
+            watch.whole_at = Some(after(self.now, wait));
+        }
+    }
+
+    /// Takes down that nothing could be read.
+    pub(super) fn note_unread(&mut self, problem: &Problem) {
+        let watch = &mut self.state.watch;
+        watch.trouble = Some(problem.to_string());
+        watch.asking = None;
+        watch.heard = None;
+        watch.unheard += u32::from(watch.whole);
+    }
+
+    /// Nobody can tell what people wrote: a person concludes.
+    fn end_unheard(&mut self) {
+        let why = self.state.watch.trouble.clone().unwrap_or_default();
+        let problem = Problem::new(
+            Kind::Unheard,
+            "the pull request could not be read, so nothing was concluded",
+        )
+        .cause(why)
+        .hint("read it yourself; `drive runs show` lists what was done");
+        self.stop(OutcomeStatus::NeedsHuman, problem);
+    }
+
+    /// The comments that the run has not taken up.
+    pub(in crate::run) fn unread(&self, comments: &[Comment]) -> Vec<Entry> {
+        self.state.unread(comments)
+    }
+
+    /// The request for changes that keeps drive from concluding by itself.
+    pub(in crate::run) fn objection(&self) -> Option<&Objected> {
+        self.state.watch.objections.first()
+    }
+
+    /// Says on the pull request who stands in the way of `--auto-approve`.
+    pub(super) fn say_objections(&mut self) {
+        let objections = &self.state.watch.objections;
+        let Some(head) = self.head().filter(|_| !objections.is_empty()) else {
+            return;
+        };
+        let body = objection_comment(&head, objections);
+        let by: Vec<&str> = objections.iter().map(|one| one.by.as_str()).collect();
+        let key = format!("objection/{head}/{}", by.join("/"));
+        self.say(&key, body);
+    }
+
+    /// Says something on the pull request once, besides the worker's own posts. What fails is tried
+    /// again after the next reading.
+    fn say(&mut self, key: &str, body: String) {
+        let key = format!("{SAID}{key}");
+        if self.state.watch.said.contains(&key) || self.is_saying(&key) {
+            return;
+        }
+        self.on_forge(ForgeAct::PostComment { body }, Some(key));
+    }
+
+    fn is_saying(&self, key: &str) -> bool {
+        self.run.pending.values().any(|effect| {
+            matches!(effect, Effect::OnForge { idempotency_key: Some(name), .. } if name == key)
+        })
+    }
+
+    /// At a limit each further comment gets one reply that says what it waits for.
+    pub(super) fn tell_waiting(&mut self) {
+        let Some(limit) = self.state.limit().map(str::to_owned) else {
+            return;
+        };
+        if !self.terms.is_watched() || matches!(self.state.stage, Stage::PostingLimit) {
+            return;
+        }
+        let waiting = self.state.ledger.open().filter(|entry| {
+            let is_person = entry.review.is_none();
+            is_person && !entry.told && entry.life == Life::Seen
+        });
+        let waiting = waiting.take(MOST_WAITS).map(|entry| {
+            let body = waits_reply(entry, &limit, self.run);
+            let key = format!("{WAITS}{}", entry.reply_key());
+            (entry.key.comment(), body, key)
+        });
+        let waiting: Vec<_> = waiting.collect();
+        for (to, body, key) in waiting {
+            if !self.is_saying(&key) {
+                self.on_forge(ForgeAct::Reply { to, body }, Some(key));
+            }
+        }
+    }
+
+    /// Everybody whose comment the limit's own text lists was told by it.
+    pub(super) fn told_by_limit(&mut self) {
+        let open = self.state.ledger.open().map(|entry| entry.key.clone());
+        let open: Vec<CommentVersion> = open.collect();
+        for key in open {
+            self.state.ledger.tell(&key);
+        }
+    }
+
+    /// Something that was said besides the answers has ended.
+    pub(super) fn was_said(&mut self, key: &str, result: &EffectResult) {
+        let is_posted = matches!(result, EffectResult::OnForge { .. });
+        if !is_posted && !is_gone(result) {
+            return;
+        }
+        if let Some(name) = key.strip_prefix(WAITS) {
+            let open = self.state.ledger.open();
+            let told = open.filter(|entry| entry.reply_key() == name);
+            let told: Vec<CommentVersion> = told.map(|entry| entry.key.clone()).collect();
+            for key in told {
+                self.state.ledger.tell(&key);
+            }
+            return self.tell_waiting();
+        }
+        self.state.watch.said.insert(key.to_owned());
+    }
+}
+
+/// Whether a post is one of those that no step of the worker waits for.
+pub(super) fn is_said(key: &str) -> bool {
+    key.starts_with(SAID) || key.starts_with(WAITS)
+}
+
+/// Whether the comment that was to be answered is not there any more.
+fn is_gone(result: &EffectResult) -> bool {
+    if let EffectResult::Failed { problem } = result {
+        return problem.kind == Kind::CommentNotFound;
+    }
+    false
+}

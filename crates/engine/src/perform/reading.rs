@@ -1,0 +1,149 @@
+//! Reads a pull request: its state, what people wrote and think, and whose word counts.
+
+use crate::forge::Conversation;
+use crate::ports::{Polled, Since};
+use drive_core::Problem;
+use drive_core::forge::marker::{MarkerCheck, Place};
+use drive_core::forge::trust::{OwnPosts, Reason, Verdict};
+use drive_core::forge::{Author, Comment, approval};
+use drive_core::ids::PrNumber;
+use drive_core::run::{Approved, IgnoredComment, Objected, PollResult, Run};
+use drive_core::time::Timestamp;
+
+/// Reads the state of the pull request, new comments, and this run's own replies. Opinions are read
+/// on request, or when a review changed. `since` nothing reads everything.
+pub(super) fn read(
+    talk: &Conversation,
+    run: &Run,
+    pr: PrNumber,
+    since: Option<Timestamp>,
+    opinions: bool,
+) -> Result<PollResult, Problem> {
+    let polled = talk.poll(pr, Since(since))?;
+    let mut sorted = Sorted::sort(talk, run, pr, &polled);
+    let mut found = PollResult::default();
+    if opinions || polled.comments.iter().any(approval::is_verdict) {
+        sorted.weigh(talk, pr, &mut found)?;
+    }
+    let pull_request = polled.pull_requests.iter().find(|one| one.number == pr);
+    Ok(PollResult {
+        state: pull_request.map(|found| found.state),
+        head: pull_request.map(|found| found.head_sha.clone()),
+        next: sorted.next(since, &polled),
+        comments: sorted.comments,
+        ignored: sorted.ignored,
+        answered: sorted.answered,
+        missing: polled.missing.or(sorted.unknown),
+        ..found
+    })
+}
+
+/// Comments by whether their author is trusted.
+struct Sorted {
+    comments: Vec<Comment>,
+    ignored: Vec<IgnoredComment>,
+    /// The names of this run's own posts.
+    answered: Vec<String>,
+    /// Whether everything could be judged.
+    is_settled: bool,
+    /// Whose permission the forge did not tell.
+    unknown: Option<String>,
+}
+
+impl Sorted {
+    fn sort(talk: &Conversation, run: &Run, pr: PrNumber, polled: &Polled) -> Self {
+        let mut own = OwnPosts::default();
+        for post in &run.posts {
+            own.record(post.comment, post.effect.clone());
+        }
+        let mut sorted = Sorted {
+            comments: Vec::new(),
+            ignored: Vec::new(),
+            answered: Vec::new(),
+            is_settled: true,
+            unknown: None,
+        };
+        for comment in &polled.comments {
+            let place = Place::Comment {
+                pr,
+                surface: comment.key.surface,
+            };
+            let marker = talk.key.check(&comment.body, &place);
+            if let MarkerCheck::Ours(claim) = &marker
+                && claim.run == run.id
+            {
+                sorted.answered.push(claim.key.as_str().to_owned());
+            }
+            let judged = talk
+                .permissions
+                .judge(comment, &talk.trusted, &own, &marker);
+            match judged.verdict {
+                Verdict::Act if comment.body.trim().is_empty() => {}
+                Verdict::Act => sorted.comments.push(comment.clone()),
+                Verdict::Ignore(Reason::Own) => {}
+                Verdict::Ignore(reason) => {
+                    sorted.unsettled(reason, &comment.author);
+                    sorted.ignored.push(IgnoredComment {
+                        comment: comment.key.comment(),
+                        author: comment.author.login.clone(),
+                        reason,
+                    });
+                }
+            }
+        }
+        sorted
+    }
+
+    /// Which approvals and requests for changes count.
+    fn weigh(
+        &mut self,
+        talk: &Conversation,
+        pr: PrNumber,
+        found: &mut PollResult,
+    ) -> Result<(), Problem> {
+        let opinions = talk.forge.opinions(pr)?;
+        let mut counts = |author: &Author| {
+            let judged = talk.permissions.judge_author(author, &talk.trusted);
+            match judged.verdict {
+                Verdict::Act => author.login.clone(),
+                Verdict::Ignore(reason) => {
+                    self.unsettled(reason, author);
+                    None
+                }
+            }
+        };
+        let approvals = opinions.approvals.into_iter().filter_map(|given| {
+            Some(Approved {
+                by: counts(&given.author)?,
+                head: given.head,
+            })
+        });
+        found.approvals = Some(approvals.collect());
+        let objections = opinions.objections.into_iter().filter_map(|one| {
+            Some(Objected {
+                by: counts(&one.author)?,
+                head: one.head,
+                url: one.url,
+            })
+        });
+        found.objections = Some(objections.collect());
+        Ok(())
+    }
+
+    fn unsettled(&mut self, reason: Reason, author: &Author) {
+        self.is_settled &= reason.is_final();
+        if reason == Reason::PermissionUnknown {
+            let login = author.login.as_deref().unwrap_or("somebody");
+            self.unknown = Some(format!("the permission of `{login}` is not known yet"));
+        }
+    }
+
+    /// Where the next poll starts. A comment that could not be judged yet is read again.
+    fn next(&self, since: Option<Timestamp>, polled: &Polled) -> Option<Timestamp> {
+        if self.is_settled {
+            polled.next.0
+        } else {
+            since
+        }
+    }
+}
