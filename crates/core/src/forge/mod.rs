@@ -2,6 +2,7 @@
 
 pub mod approval;
 pub mod budget;
+pub mod checks;
 pub mod choice;
 pub mod github;
 mod hmac;
@@ -16,6 +17,7 @@ pub mod webhook;
 
 pub use approval::Approval;
 pub use budget::RequestBudget;
+pub use checks::{Check, Checks};
 
 use crate::ids::{BranchName, CommentId, CommitSha, PrNumber};
 use crate::time::Timestamp;

@@ -11,8 +11,8 @@ use crate::ports::{
 };
 use drive_core::forge::text::compose;
 use drive_core::forge::{
-    Approval, Comment, CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState,
-    Surface, approval,
+    Approval, Check, Checks, Comment, CommentRef, Permission, PrState, PullRequest, RequestBudget,
+    ReviewState, Surface, approval,
 };
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
@@ -153,6 +153,22 @@ impl FakeForge {
         state.permissions.insert(login.to_owned(), permission);
     }
 
+    /// Sets the checks of a commit.
+    pub fn set_checks(&self, head: &CommitSha, checks: Vec<Check>) {
+        let mut state = lock(&self.state);
+        state.checks.insert(head.to_string(), checks);
+    }
+
+    /// Sets the names of the checks that every base requires.
+    pub fn require_checks(&self, names: &[&str]) {
+        lock(&self.state).required_checks = names.iter().map(|&name| name.to_owned()).collect();
+    }
+
+    /// Makes reading checks fail, or work again.
+    pub fn fail_checks(&self, down: bool) {
+        lock(&self.state).checks_down = down;
+    }
+
     fn with_head(&self, mut pr: PullRequest) -> PullRequest {
         if let Some(head) = self.repository.remote_branch(REMOTE, &pr.branch) {
             pr.head_sha = CommitSha::new(head);
@@ -255,6 +271,12 @@ impl Forge for FakeForge {
         let reviews = state.comments.iter().filter(|one| one.pr == pr);
         let reviews: Vec<Comment> = reviews.cloned().collect();
         Ok(approval::standing(&reviews))
+    }
+
+    fn checks(&self, pr: PrNumber, head: &CommitSha) -> Result<Checks, Problem> {
+        let state = self.alive()?;
+        state.require(pr)?;
+        state.checks_of(head)
     }
 
     fn permission(&self, login: &str) -> Result<Permission, Problem> {

@@ -1,5 +1,7 @@
 use drive_core::Problem;
-use drive_core::forge::{Approval, Comment, CommentRef, Permission, PullRequest, RequestBudget};
+use drive_core::forge::{
+    Approval, Checks, Comment, CommentRef, Permission, PullRequest, RequestBudget,
+};
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::time::Timestamp;
 
@@ -158,6 +160,9 @@ pub trait Forge: Send + Sync {
     fn poll(&self, watched: &[PrNumber], since: Since) -> Result<Polled, Problem>;
     /// The approvals that stand, each with the commit it was given for.
     fn approvals(&self, pr: PrNumber) -> Result<Vec<Approval>, Problem>;
+    /// The checks of `head`, the newest commit of `pr`, with those that its base requires. An error
+    /// where a part of them could not be read: what is missing here was not reported.
+    fn checks(&self, pr: PrNumber, head: &CommitSha) -> Result<Checks, Problem>;
     /// What a login may do here. Unknown people may do nothing; an error is not an answer.
     fn permission(&self, login: &str) -> Result<Permission, Problem>;
     /// Posts in the conversation.

@@ -5,6 +5,7 @@
 
 mod budget;
 mod cache;
+mod checks;
 mod client;
 mod endpoint;
 mod paging;
@@ -28,7 +29,9 @@ pub use transport::{Bounds, Route};
 
 use client::Client;
 use drive_core::Problem;
-use drive_core::forge::{Approval, CommentRef, Permission, PullRequest, RequestBudget, Surface};
+use drive_core::forge::{
+    Approval, Checks, CommentRef, Permission, PullRequest, RequestBudget, Surface,
+};
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_engine::ports::{
     CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted,
@@ -77,6 +80,10 @@ impl Forge for GitHub {
 
     fn approvals(&self, pr: PrNumber) -> Result<Vec<Approval>, Problem> {
         self.client.approvals(pr)
+    }
+
+    fn checks(&self, pr: PrNumber, head: &CommitSha) -> Result<Checks, Problem> {
+        self.client.checks(pr, head)
     }
 
     fn permission(&self, login: &str) -> Result<Permission, Problem> {

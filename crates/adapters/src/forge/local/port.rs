@@ -6,8 +6,8 @@ use super::{ACCOUNT, LocalForge, instant};
 use drive_core::forge::inline::require_line;
 use drive_core::forge::text::{BODY_CHARS, compose, fit};
 use drive_core::forge::{
-    Approval, Comment, CommentRef, Permission, PrState, PullRequest, RequestBudget, ReviewState,
-    Surface, approval,
+    Approval, Checks, Comment, CommentRef, Permission, PrState, PullRequest, RequestBudget,
+    ReviewState, Surface, approval,
 };
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
@@ -86,6 +86,16 @@ impl Forge for LocalForge {
             self.load_comments(tx, "pr = ?2 AND surface = 'review'", "id", &[&pr.get()])
         })?;
         Ok(approval::standing(&reviews))
+    }
+
+    /// Nothing is required here: the local forge has no rules.
+    fn checks(&self, pr: PrNumber, head: &CommitSha) -> Result<Checks, Problem> {
+        self.require_pull(pr)?;
+        Ok(Checks::new(
+            head.clone(),
+            self.load_checks(head)?,
+            Vec::new(),
+        ))
     }
 
     fn permission(&self, login: &str) -> Result<Permission, Problem> {

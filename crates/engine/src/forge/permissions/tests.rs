@@ -4,7 +4,7 @@ use crate::ports::{
     Reaction, Since,
 };
 use drive_core::forge::trust::Reason;
-use drive_core::forge::{CommentKey, CommentRef, PullRequest, RequestBudget, Surface};
+use drive_core::forge::{Checks, CommentKey, CommentRef, PullRequest, RequestBudget, Surface};
 use drive_core::ids::{BranchName, CommentId, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 
@@ -57,6 +57,7 @@ impl Forge for People {
         fetch(PrNumber) -> PullRequest;
         poll(&[PrNumber], Since) -> Polled;
         approvals(PrNumber) -> Vec<Approval>;
+        checks(PrNumber, &CommitSha) -> Checks;
         post(PrNumber, Post<'_>) -> Posted;
         review(PrNumber, &NewReview<'_>) -> PostedReview;
         reply(PrNumber, CommentRef, Post<'_>) -> Posted;
