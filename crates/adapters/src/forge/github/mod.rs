@@ -5,15 +5,18 @@
 
 mod budget;
 mod cache;
+mod check_details;
 mod checks;
 mod client;
 mod endpoint;
+mod lists;
 mod paging;
 mod poll;
 mod posts;
 mod pulls;
 mod queries;
 mod read;
+mod read_checks;
 mod refusal;
 mod reviews;
 mod surroundings;
