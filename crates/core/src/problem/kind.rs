@@ -137,6 +137,7 @@ kinds! {
         SteeringUnapproved: "steeringUnapproved", Work, "The change touches steering files, and no person approved its latest commit.", "Read the named files, approve the pull request, then merge it with `drive runs resume`.";
         LandedBroken: "landedBroken", Work, "The merged result differs from what was verified, and fails verification.", "Revert it with the command in the hint, or repair it at once.";
         LandedUnchecked: "landedUnchecked", Work, "The pull request was merged, but the result could not be verified.", "Verify the base with the command in the hint.";
+        MergeQueued: "mergeQueued", Work, "A pull request waits in a merge queue, which merges it later.", "Wait for the forge, then check the base with `drive verify`.";
         NotMerged: "notMerged", Work, "A merge did not go through.", "Merge by hand; `drive kept list` shows what was tried.";
         TasksFailed: "tasksFailed", Work, "Tasks of the run did not succeed.", "See why with `drive runs show`; `drive runs list` shows the run of each task.";
         OwnerLost: "ownerLost", Work, "The process that owned the run was killed.", "Continue it with `drive runs resume`; its work is on its branch and in `drive kept list`.";

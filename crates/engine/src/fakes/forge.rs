@@ -6,8 +6,8 @@ use super::lock::lock;
 use super::machine::DriveProcess;
 use super::repository::FakeRepository;
 use crate::ports::{
-    CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted,
-    PostedReview, PullRequests, Reaction, Since, StatusState,
+    CheckReport, CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
+    Posted, PostedReview, PullRequests, Reaction, Reported, Since, StatusState,
 };
 use drive_core::forge::text::compose;
 use drive_core::forge::{
@@ -359,6 +359,11 @@ impl Forge for FakeForge {
             .statuses
             .push((sha.to_owned().to_string(), status.state));
         Ok(())
+    }
+
+    fn report_check(&self, sha: &CommitSha, report: &CheckReport<'_>) -> Result<Reported, Problem> {
+        self.set_status(sha, &report.as_status())?;
+        Ok(Reported::Status)
     }
 
     fn react(&self, _: PrNumber, comment: CommentRef, _: Reaction) -> Result<(), Problem> {

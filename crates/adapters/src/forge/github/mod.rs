@@ -10,6 +10,7 @@ mod checks;
 mod client;
 mod endpoint;
 mod lists;
+mod merging;
 mod paging;
 mod poll;
 mod posts;
@@ -18,6 +19,7 @@ mod queries;
 mod read;
 mod read_checks;
 mod refusal;
+mod reports;
 mod reviews;
 mod surroundings;
 mod token;
@@ -37,8 +39,8 @@ use drive_core::forge::{
 };
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_engine::ports::{
-    CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted,
-    PostedReview, Reaction, Since,
+    CheckReport, CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
+    Posted, PostedReview, Reaction, Reported, Since,
 };
 use transport::Transport;
 
@@ -118,6 +120,10 @@ impl Forge for GitHub {
 
     fn set_status(&self, sha: &CommitSha, status: &CommitStatus<'_>) -> Result<(), Problem> {
         self.client.set_status(sha, status)
+    }
+
+    fn report_check(&self, sha: &CommitSha, report: &CheckReport<'_>) -> Result<Reported, Problem> {
+        self.client.report_check(sha, report)
     }
 
     fn react(&self, pr: PrNumber, comment: CommentRef, reaction: Reaction) -> Result<(), Problem> {

@@ -25,10 +25,6 @@ pub(super) fn check_runs(body: &[u8]) -> Read<Listed<RunRead>> {
     })
 }
 
-pub(super) fn check_run(body: &[u8]) -> Read<RunRead> {
-    serde_json::from_slice::<CheckRun>(body).map(CheckRun::into_read)
-}
-
 pub(super) fn statuses(body: &[u8]) -> Read<Listed<Check>> {
     #[derive(Deserialize)]
     struct Answer {

@@ -12,8 +12,8 @@ use drive_core::forge::{
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{
-    CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
-    Posted, PostedReview, PullRequests, Reaction, Since,
+    CheckReport, CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled,
+    Post, Posted, PostedReview, PullRequests, Reaction, Reported, Since,
 };
 use rusqlite::Transaction;
 use std::collections::BTreeSet;
@@ -172,6 +172,11 @@ impl Forge for LocalForge {
 
     fn set_status(&self, sha: &CommitSha, status: &CommitStatus<'_>) -> Result<(), Problem> {
         self.write_status(sha, status)
+    }
+
+    fn report_check(&self, sha: &CommitSha, report: &CheckReport<'_>) -> Result<Reported, Problem> {
+        self.write_status(sha, &report.as_status())?;
+        Ok(Reported::Status)
     }
 
     fn react(&self, pr: PrNumber, comment: CommentRef, reaction: Reaction) -> Result<(), Problem> {

@@ -116,6 +116,9 @@ impl PhaseFlow<'_> {
                     format!("its base moved during all {MOST_VERIFICATIONS} verifications")
                 }
                 ForgeAnswer::NotMerged { reason } => reason,
+                ForgeAnswer::Queued => {
+                    return self.leave(OutcomeStatus::NeedsHuman, Some(queued()));
+                }
                 // Answers to other acts.
                 ForgeAnswer::Polled { .. }
                 | ForgeAnswer::ReviewPosted { .. }
@@ -315,6 +318,15 @@ fn missing_of(report: &Verification) -> Vec<Layer> {
         })
     });
     missing.collect()
+}
+
+/// The queue merges onto a base that nobody knows yet, so drive cannot have verified the result.
+fn queued() -> Problem {
+    Problem::new(
+        Kind::MergeQueued,
+        "the pull request waits in the merge queue of its base",
+    )
+    .hint("the forge merges it when its checks pass; drive did not verify what will land")
 }
 
 fn not_merged(reason: &str) -> Problem {

@@ -167,6 +167,8 @@ pub enum ForgeAnswer {
     },
     /// It is not merged: its base moved after the verification.
     BaseMoved,
+    /// It is not merged yet: it waits in the forge's merge queue.
+    Queued,
     /// It is done.
     Done,
 }

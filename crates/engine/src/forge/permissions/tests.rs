@@ -1,7 +1,7 @@
 use super::*;
 use crate::ports::{
-    CommitStatus, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted, PostedReview,
-    Reaction, Since,
+    CheckReport, CommitStatus, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted,
+    PostedReview, Reaction, Reported, Since,
 };
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Checks, CommentKey, CommentRef, PullRequest, RequestBudget, Surface};
@@ -64,6 +64,7 @@ impl Forge for People {
         resolve(PrNumber, CommentRef) -> ();
         edit(PrNumber, CommentRef, Post<'_>) -> ();
         set_status(&CommitSha, &CommitStatus<'_>) -> ();
+        report_check(&CommitSha, &CheckReport<'_>) -> Reported;
         react(PrNumber, CommentRef, Reaction) -> ();
         merge(PrNumber, &CommitSha, Option<&CommitSha>) -> MergeOutcome;
         mark_ready(PrNumber) -> ();
