@@ -7,9 +7,11 @@ use crate::github_support::{Hub, REPO};
 use drive_core::forge::{Permission, PullRequest, ReviewState};
 use drive_core::ids::BranchName;
 use drive_engine::ports::{
-    CommitStatus, Forge, LineComment, NewPullRequest, NewReview, Post, Reaction, Since, StatusState,
+    CheckReport, CommitStatus, Forge, LineComment, NewPullRequest, NewReview, Post, Reaction,
+    Since, StatusState,
 };
 use drive_testkit::forge_contract::ForgeFixture;
+use drive_testkit::github::{LOGIN, SimCheckRun};
 
 fn open(hub: &Hub, branch: &str) -> PullRequest {
     hub.push(branch, "a.txt", "a\nb\n");
@@ -89,6 +91,25 @@ fn the_adapter_uses_exactly_the_operations_it_lists() {
     forge.find(&BranchName::parse("feat/x").unwrap()).unwrap();
     forge.update_body(number, "other words").unwrap();
     forge.mark_ready(number).unwrap();
+    let run = SimCheckRun {
+        annotations: vec![("a.txt".into(), 1, "failure".into(), "words".into())],
+        ..SimCheckRun::ended("test", "failure")
+    };
+    hub.simulator.set_check_run(REPO, &pr.head_sha, &run);
+    forge.checks(number, &pr.head_sha).unwrap();
+    hub.simulator.make_app(REPO, LOGIN);
+    for state in [StatusState::Pending, StatusState::Success] {
+        let report = CheckReport {
+            name: "drive/verify",
+            id: "r1",
+            state,
+            title: "fine",
+            body: "",
+            annotations: &[],
+            url: None,
+        };
+        forge.report_check(&pr.head_sha, &report).unwrap();
+    }
     forge.merge(number, &pr.head_sha, None).unwrap();
     forge.close(open(&hub, "feat/y").number).unwrap();
     let used: Vec<String> = hub.simulator.operations().into_iter().collect();

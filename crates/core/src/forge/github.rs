@@ -4,6 +4,8 @@
 //! and new values appear in old fields. So only identity is required (an id, a number, the commit and
 //! the branches of a pull request); every other field is optional.
 
+pub mod checks;
+
 use super::{
     Author, Comment, CommentKey, LineOrigin, Permission, PrState, PullRequest, ReviewState, Surface,
 };

@@ -2,6 +2,7 @@
 
 pub mod approval;
 pub mod budget;
+pub mod checks;
 pub mod choice;
 pub mod github;
 mod hmac;
@@ -10,6 +11,7 @@ pub mod inline;
 pub mod marker;
 pub mod part;
 pub mod rate_limit;
+pub mod template;
 pub mod text;
 pub mod trust;
 mod version;
@@ -17,6 +19,7 @@ pub mod webhook;
 
 pub use approval::{Approval, Objection, Opinions};
 pub use budget::RequestBudget;
+pub use checks::{Check, Checks};
 pub use version::{CommentVersion, Words};
 
 use crate::ids::{BranchName, CommentId, CommitSha, PrNumber};

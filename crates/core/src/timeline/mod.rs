@@ -209,6 +209,7 @@ fn describe_answer(answer: &ForgeAnswer, run: &Run) -> Option<String> {
         ForgeAnswer::Polled { poll } => return describe_comments(&poll.comments, run),
         ForgeAnswer::Merged { sha: Some(sha) } => format!("merged as {sha}"),
         ForgeAnswer::Merged { sha: None } => "merged".to_owned(),
+        ForgeAnswer::Queued => "waiting in the merge queue".to_owned(),
         ForgeAnswer::NotMerged { reason } => format!("not merged: {}", first_line(reason)),
         ForgeAnswer::BaseMoved => "not merged: the base has moved".to_owned(),
         ForgeAnswer::Unheard { poll } => match describe_comments(&poll.comments, run) {

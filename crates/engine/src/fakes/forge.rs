@@ -6,13 +6,13 @@ use super::lock::lock;
 use super::machine::DriveProcess;
 use super::repository::FakeRepository;
 use crate::ports::{
-    CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted,
-    PostedReview, PullRequests, Reaction, Since, StatusState,
+    CheckReport, CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
+    Posted, PostedReview, PullRequests, Reaction, Reported, Since, StatusState,
 };
 use drive_core::forge::text::compose;
 use drive_core::forge::{
-    Comment, CommentRef, Opinions, Permission, PrState, PullRequest, RequestBudget, ReviewState,
-    Surface, approval,
+    Check, Checks, Comment, CommentRef, Opinions, Permission, PrState, PullRequest, RequestBudget,
+    ReviewState, Surface, approval,
 };
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
@@ -153,6 +153,22 @@ impl FakeForge {
         state.permissions.insert(login.to_owned(), permission);
     }
 
+    /// Sets the checks of a commit.
+    pub fn set_checks(&self, head: &CommitSha, checks: Vec<Check>) {
+        let mut state = lock(&self.state);
+        state.checks.insert(head.to_string(), checks);
+    }
+
+    /// Sets the names of the checks that every base requires.
+    pub fn require_checks(&self, names: &[&str]) {
+        lock(&self.state).required_checks = names.iter().map(|&name| name.to_owned()).collect();
+    }
+
+    /// Makes reading checks fail, or work again.
+    pub fn fail_checks(&self, down: bool) {
+        lock(&self.state).checks_down = down;
+    }
+
     fn with_head(&self, mut pr: PullRequest) -> PullRequest {
         if let Some(head) = self.repository.remote_branch(REMOTE, &pr.branch) {
             pr.head_sha = CommitSha::new(head);
@@ -258,6 +274,12 @@ impl Forge for FakeForge {
         Ok(approval::standing(&reviews))
     }
 
+    fn checks(&self, pr: PrNumber, head: &CommitSha) -> Result<Checks, Problem> {
+        let state = self.alive()?;
+        state.require(pr)?;
+        state.checks_of(head)
+    }
+
     fn permission(&self, login: &str) -> Result<Permission, Problem> {
         let state = self.alive()?;
         let known = state.permissions.get(login).copied();
@@ -338,6 +360,11 @@ impl Forge for FakeForge {
             .statuses
             .push((sha.to_owned().to_string(), status.state));
         Ok(())
+    }
+
+    fn report_check(&self, sha: &CommitSha, report: &CheckReport<'_>) -> Result<Reported, Problem> {
+        self.set_status(sha, &report.as_status())?;
+        Ok(Reported::Status)
     }
 
     fn react(&self, _: PrNumber, comment: CommentRef, _: Reaction) -> Result<(), Problem> {

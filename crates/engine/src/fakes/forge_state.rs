@@ -3,9 +3,9 @@
 use super::clock::FakeClock;
 use crate::ports::{Clock, StatusState};
 use drive_core::forge::{
-    Author, Comment, CommentKey, CommentRef, Permission, PullRequest, Surface,
+    Author, Check, Checks, Comment, CommentKey, CommentRef, Permission, PullRequest, Surface,
 };
-use drive_core::ids::{CommentId, PrNumber};
+use drive_core::ids::{CommentId, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
 use std::collections::BTreeMap;
@@ -24,6 +24,12 @@ pub(super) struct ForgeState {
     pub(super) resolved: Vec<CommentRef>,
     pub(super) reactions: Vec<CommentRef>,
     pub(super) statuses: Vec<(String, StatusState)>,
+    /// The checks of commits, by their ids.
+    pub(super) checks: BTreeMap<String, Vec<Check>>,
+    /// The names of the checks that every base requires.
+    pub(super) required_checks: Vec<String>,
+    /// The checks cannot be read.
+    pub(super) checks_down: bool,
     pub(super) permissions: BTreeMap<String, Permission>,
 }
 
@@ -88,6 +94,16 @@ impl ForgeState {
                 format!("there is no comment {}", comment.id),
             )
         })
+    }
+
+    pub(super) fn checks_of(&self, head: &CommitSha) -> Result<Checks, Problem> {
+        if self.checks_down {
+            let message = "the checks cannot be read";
+            return Err(Problem::new(Kind::ForgeUnreachable, message));
+        }
+        let checks = self.checks.get(head.as_str()).cloned().unwrap_or_default();
+        let required = self.required_checks.clone();
+        Ok(Checks::new(head.clone(), checks, required))
     }
 
     pub(super) fn require(&self, pr: PrNumber) -> Result<&PullRequest, Problem> {

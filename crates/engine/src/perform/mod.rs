@@ -164,13 +164,16 @@ impl World<'_> {
                 title,
                 body,
                 draft,
-            } => self.open_pull_request(&NewPullRequest {
-                title: title.clone(),
-                body: body.clone(),
-                branch: branch.clone(),
-                base: base.clone(),
-                draft: *draft,
-            }),
+            } => {
+                let new = NewPullRequest {
+                    title: title.clone(),
+                    body: body.clone(),
+                    branch: branch.clone(),
+                    base: base.clone(),
+                    draft: *draft,
+                };
+                self.open_pull_request(task, &new)
+            }
             Effect::Integrate {
                 sandbox,
                 from,

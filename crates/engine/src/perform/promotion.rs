@@ -149,6 +149,7 @@ impl World<'_> {
                 reason: format!("its head is no longer {head}"),
             },
             MergeOutcome::BaseMoved => ForgeAnswer::BaseMoved,
+            MergeOutcome::Queued => ForgeAnswer::Queued,
             MergeOutcome::Refused { reason } => ForgeAnswer::NotMerged { reason },
         })
     }

@@ -3,6 +3,7 @@
 use super::World;
 use crate::executor::Task;
 use crate::ports::{NewPullRequest, Place, Push, Pushed};
+use drive_core::forge::template;
 use drive_core::ids::{BranchName, CommitSha, RemoteName};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{EffectResult, Published};
@@ -64,11 +65,16 @@ impl World<'_> {
     }
 
     /// Opens the pull request, or finds the one that is open for the branch.
-    pub(super) fn open_pull_request(&self, new: &NewPullRequest) -> Result<EffectResult, Problem> {
+    pub(super) fn open_pull_request(
+        &self,
+        task: &Task<'_>,
+        new: &NewPullRequest,
+    ) -> Result<EffectResult, Problem> {
         let secrets = &self.secrets.secrets;
+        let body = self.with_template(task, &new.body);
         let opened = self.require_forge()?.forge.open(&NewPullRequest {
             title: secrets.redact(&new.title),
-            body: secrets.redact(&new.body),
+            body: secrets.redact(&body),
             ..new.clone()
         })?;
         let pull_request = Published {
@@ -76,6 +82,24 @@ impl World<'_> {
             url: opened.url,
         };
         Ok(EffectResult::PullRequestOpened { pull_request })
+    }
+
+    /// The description above the template that the base has. It is read from the base's tree: the
+    /// work may change it. One that cannot be read is left out.
+    fn with_template(&self, task: &Task<'_>, body: &str) -> String {
+        let Some(request) = task.run.request.as_ref() else {
+            return body.to_owned();
+        };
+        let place = Place::Checkout(&request.repo);
+        let names = template::candidates();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let base = request.base_sha.as_str();
+        let limit = template::TEMPLATE_BYTES;
+        let found = self.history.plain_files(place, base, &names, limit);
+        match template::choose(&found.unwrap_or_default()) {
+            Some(text) => template::with_template(body, text),
+            None => body.to_owned(),
+        }
     }
 }
 

@@ -1,5 +1,8 @@
 use drive_core::Problem;
-use drive_core::forge::{Comment, CommentRef, Opinions, Permission, PullRequest, RequestBudget};
+use drive_core::forge::checks::Annotation;
+use drive_core::forge::{
+    Checks, Comment, CommentRef, Opinions, Permission, PullRequest, RequestBudget,
+};
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::time::Timestamp;
 
@@ -116,6 +119,47 @@ pub struct CommitStatus<'a> {
     pub description: &'a str,
 }
 
+/// What drive reports about a commit: as a check run where the forge lets it, else as a status.
+///
+/// The name, the commit and the id make it the same report: asking again changes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckReport<'a> {
+    /// The name of the check, such as `drive/verify`.
+    pub name: &'a str,
+    /// What tells this report from another one of the same name, such as the id of a run.
+    pub id: &'a str,
+    /// The state; a pending one is changed once the result is there.
+    pub state: StatusState,
+    /// The result in one line; a forge may truncate it.
+    pub title: &'a str,
+    /// The whole report in Markdown. A status has no room for it.
+    pub body: &'a str,
+    /// Places in files. A status has no room for them.
+    pub annotations: &'a [Annotation],
+    /// Where people read more.
+    pub url: Option<&'a str>,
+}
+
+impl<'a> CheckReport<'a> {
+    /// The same as a status.
+    pub fn as_status(&self) -> CommitStatus<'a> {
+        CommitStatus {
+            context: self.name,
+            state: self.state,
+            description: self.title,
+        }
+    }
+}
+
+/// How a report stands on the forge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reported {
+    /// As a check run with its annotations.
+    CheckRun,
+    /// As a commit status.
+    Status,
+}
+
 /// A small answer to a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
@@ -139,6 +183,8 @@ pub enum MergeOutcome {
     HeadMoved,
     /// The base is not the expected one: what would be merged was verified with another base.
     BaseMoved,
+    /// It waits in the forge's merge queue, which merges it later, onto whatever its base is then.
+    Queued,
     /// The forge does not allow it now.
     Refused {
         /// The reason given by the forge.
@@ -160,6 +206,9 @@ pub trait Forge: Send + Sync {
     fn poll(&self, watched: &[PrNumber], since: Since) -> Result<Polled, Problem>;
     /// The approvals and requests for changes that stand.
     fn opinions(&self, pr: PrNumber) -> Result<Opinions, Problem>;
+    /// The checks of `head`, the newest commit of `pr`, with those that its base requires. An error
+    /// where a part of them could not be read: what is missing here was not reported.
+    fn checks(&self, pr: PrNumber, head: &CommitSha) -> Result<Checks, Problem>;
     /// What a login may do here. Unknown people may do nothing; an error is not an answer.
     fn permission(&self, login: &str) -> Result<Permission, Problem>;
     /// Posts in the conversation.
@@ -174,6 +223,8 @@ pub trait Forge: Send + Sync {
     fn edit(&self, pr: PrNumber, comment: CommentRef, post: Post<'_>) -> Result<(), Problem>;
     /// Says something about a commit.
     fn set_status(&self, sha: &CommitSha, status: &CommitStatus<'_>) -> Result<(), Problem>;
+    /// Reports a result of drive's own about a commit.
+    fn report_check(&self, sha: &CommitSha, report: &CheckReport<'_>) -> Result<Reported, Problem>;
     /// Reacts to a comment.
     fn react(&self, pr: PrNumber, comment: CommentRef, reaction: Reaction) -> Result<(), Problem>;
     /// Merges exactly the expected head, into the expected base where one is given, or does not

@@ -21,8 +21,8 @@ pub use drive_core::network::NetworkAccess;
 pub use drive_core::process::Stream;
 pub use drive_core::settings::IsolationMode;
 pub use forge::{
-    CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
-    Posted, PostedReview, Reaction, Since, StatusState,
+    CheckReport, CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled,
+    Post, Posted, PostedReview, Reaction, Reported, Since, StatusState,
 };
 pub use nudges::{Deliveries, KeptNudge, NudgeLog, Nudges};
 pub use phase_files::{FoundState, PhaseFiles};

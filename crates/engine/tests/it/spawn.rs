@@ -4,7 +4,7 @@ use crate::support::{
     BUGGY, Crashes, FILE, Scene, assert_nothing_is_lost, assert_recovered, spawn_request,
 };
 use drive_core::ids::CommitSha;
-use drive_core::run::{OutcomeStatus, Run};
+use drive_core::run::{OutcomeStatus, Request, Run};
 use drive_engine::fakes::CrashPoint;
 
 fn start(crash: Option<CrashPoint>) -> (Scene, Option<Run>) {
@@ -26,6 +26,24 @@ fn a_spawn_ends_with_its_commit_on_a_pull_request() {
     assert_eq!(opened.len(), 1);
     assert_eq!(opened[0].head_sha, CommitSha::new(pushed));
     assert_nothing_is_lost(&scene, "without a crash");
+}
+
+#[test]
+fn a_pull_request_has_the_template_of_its_base_below_the_description() {
+    let scene = Scene::new();
+    let repository = &scene.world.repository;
+    let path = ".github/pull_request_template.md";
+    let base = repository.person_pushes("origin", "main", path, "## Why\n\n- [ ] tests\n");
+    let request = Request {
+        base_sha: CommitSha::new(base),
+        ..spawn_request(&scene.world)
+    };
+    let run = scene.execute(request, None).unwrap();
+    assert_eq!(run.outcome.unwrap().status, OutcomeStatus::Succeeded);
+    let opened = scene.world.forge.pull_requests();
+    let (own, template) = opened[0].body.split_once("\n\n---\n\n").unwrap();
+    assert!(!own.is_empty());
+    assert_eq!(template, "## Why\n\n- [ ] tests\n");
 }
 
 #[test]

@@ -7,6 +7,7 @@
     reason = "a contract test fails by panicking, as every test does"
 )]
 
+pub mod checking;
 mod fixture;
 pub mod merging;
 pub mod polling;
@@ -64,6 +65,12 @@ macro_rules! forge_contract {
                 a_thread_is_resolved_by_any_of_its_comments,
                 an_approval_stands_for_the_head_it_was_given_for,
                 a_later_verdict_of_the_same_person_takes_an_approval_back,
+            }
+            checking: {
+                the_statuses_of_a_head_are_its_checks,
+                a_newer_head_has_no_checks_yet,
+                a_report_is_changed_from_pending_to_its_result,
+                a_lost_answer_does_not_report_twice,
             }
             merging: {
                 the_expected_head_is_merged_once,

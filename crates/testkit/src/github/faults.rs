@@ -21,10 +21,12 @@ pub enum FaultKind {
     Unavailable,
     /// An answer larger than anybody should read.
     Oversized,
+    /// 304 for whoever names a tag, whatever changed.
+    FalselyUnchanged,
 }
 
 impl FaultKind {
-    /// All kinds.
+    /// All kinds that every request may meet.
     pub const ALL: [FaultKind; 9] = [
         FaultKind::BadGateway,
         FaultKind::BadGatewayAfterApplying,
@@ -44,6 +46,7 @@ impl FaultKind {
             | FaultKind::HangAfterApplying
             | FaultKind::Truncated
             | FaultKind::CutShort
+            | FaultKind::FalselyUnchanged
             | FaultKind::Oversized => true,
             FaultKind::BadGateway
             | FaultKind::SecondaryLimit(_)

@@ -4,6 +4,7 @@ use super::faults::{self, Fault, FaultKind};
 use super::http::{Answer, Refusal, Request};
 use super::limits::{self, Limits};
 use super::log::{Carried, Log, Logged};
+use super::rest::checks::LOGS;
 use super::schema::{Matched, Schema};
 use super::state::World;
 use super::{git, graphql, renaming, rest};
@@ -39,6 +40,9 @@ impl Service {
                 self.world.refresh_branches(&repo);
             }
             return Carried::Whole(answer);
+        }
+        if let Some(log) = request.path.strip_prefix(LOGS) {
+            return Carried::Whole(self.job_log(request, log));
         }
         let now = self.world.now();
         let carried = match self.api(request) {
@@ -76,7 +80,13 @@ impl Service {
             return Carried::Whole(refusal);
         }
         let answer = self.answer(request, &viewer, &token, now);
-        let answer = conditional(request, answer);
+        let answer = match fault {
+            Some(FaultKind::FalselyUnchanged) if !request.header("if-none-match").is_empty() => {
+                let tag = request.header("if-none-match");
+                Answer::empty(304).with("etag", tag)
+            }
+            Some(_) | None => conditional(request, answer),
+        };
         if answer.status != 304 {
             self.limits.count(&token, resource, now);
         }
@@ -120,6 +130,21 @@ impl Service {
             self.judge(|schema| schema.check_answer(&matched.operation, &answer));
         }
         answer
+    }
+
+    /// A log, as the server that keeps them gives it: it must not see the token.
+    fn job_log(&mut self, request: &Request, run: &str) -> Answer {
+        if !request.header("authorization").is_empty() {
+            let text = "the token was sent to the server of the logs";
+            self.log.violation(text.to_owned());
+        }
+        let repos = self.world.repos.values();
+        let mut runs = repos.flat_map(|repo| &repo.rules.runs);
+        let run = runs.find(|one| one.id.to_string() == run);
+        match run.and_then(|run| run.log.as_deref()) {
+            Some(log) => Answer::text(200, log),
+            None => Answer::text(404, "no such log"),
+        }
     }
 
     fn judge(&mut self, check: impl FnOnce(&Schema) -> Vec<String>) {
@@ -178,6 +203,7 @@ impl Service {
             | FaultKind::HangAfterApplying
             | FaultKind::Truncated
             | FaultKind::CutShort
+            | FaultKind::FalselyUnchanged
             | FaultKind::Oversized => Answer::text(502, "Bad Gateway"),
         }
     }
@@ -188,6 +214,7 @@ fn after(kind: FaultKind, mut answer: Answer) -> Carried {
     match kind {
         FaultKind::HangAfterApplying => Carried::Never,
         FaultKind::CutShort => Carried::CutShort(answer),
+        FaultKind::FalselyUnchanged => Carried::Whole(answer),
         FaultKind::Truncated => {
             answer.body.truncate(answer.body.len() / 2);
             Carried::Whole(answer)

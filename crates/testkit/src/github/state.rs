@@ -2,6 +2,7 @@
 
 use super::clock::SimClock;
 use super::git::GitStore;
+use super::rules::Rules;
 use drive_core::time::Timestamp;
 use drive_engine::ports::Clock;
 use jiff::SignedDuration;
@@ -48,6 +49,8 @@ pub(crate) struct Repo {
     pub(crate) line_notes: BTreeMap<u64, LineNote>,
     pub(crate) reviews: BTreeMap<u64, Review>,
     pub(crate) statuses: Vec<Status>,
+    /// Checks, and the rules of its branches.
+    pub(crate) rules: Rules,
     pub(crate) labels: BTreeMap<String, u64>,
     pub(crate) hooks: Vec<Hook>,
     /// First comments of resolved threads.
@@ -222,6 +225,7 @@ impl World {
             line_notes: BTreeMap::new(),
             reviews: BTreeMap::new(),
             statuses: Vec::new(),
+            rules: Rules::default(),
             labels: BTreeMap::new(),
             hooks: Vec::new(),
             resolved: BTreeSet::new(),

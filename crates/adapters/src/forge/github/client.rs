@@ -23,8 +23,6 @@ const ASK_AGAIN: Duration = Duration::from_secs(10);
 
 /// How often a read is tried.
 const ATTEMPTS: u32 = 4;
-/// How many pages of one list are read.
-const PAGES: usize = 50;
 /// A wait that a first request to stop does not end: about the pace of writes.
 const SHORT_WAIT: Duration = Duration::from_secs(3);
 
@@ -33,6 +31,8 @@ const SHORT_WAIT: Duration = Duration::from_secs(3);
 pub(super) struct Page<T> {
     pub(super) value: T,
     pub(super) next: Option<String>,
+    /// Whether the forge said that it is as it was kept.
+    pub(super) is_kept: bool,
 }
 
 /// What became of a write.
@@ -125,8 +125,21 @@ impl Client {
     where
         T: Serialize + DeserializeOwned,
     {
+        let kept = self.cache().load(&self.cache_key(url.to_owned()))?;
+        self.get_unless_kept(url, read, kept)
+    }
+
+    /// Something that may be as it was kept. Without anything kept the whole answer is asked for.
+    pub(super) fn get_unless_kept<T>(
+        &self,
+        url: &str,
+        read: Reader<T>,
+        mut kept: Option<CachedAnswer>,
+    ) -> Result<Option<Page<T>>, Problem>
+    where
+        T: Serialize + DeserializeOwned,
+    {
         let key = self.cache_key(url.to_owned());
-        let mut kept = self.around.cache.load(&key)?;
         self.repeat(|| {
             let reply = self.send(Ask {
                 method: Method::GET,
@@ -155,27 +168,6 @@ impl Client {
                 _ => Ok(Turn::Refused(reply)),
             }
         })
-    }
-
-    /// A whole list, page by page.
-    pub(super) fn get_all<T>(&self, url: &str, read: Reader<Vec<T>>) -> Result<Vec<T>, Problem>
-    where
-        T: Serialize + DeserializeOwned,
-    {
-        let mut all = Vec::new();
-        let mut url = url.to_owned();
-        for _ in 0..PAGES {
-            let page = self.get(&url, read)?;
-            all.extend(page.value);
-            match page.next {
-                Some(next) => url = next,
-                None => return Ok(all),
-            }
-        }
-        Err(Problem::new(
-            Kind::ForgeListTooLong,
-            format!("a list of `{}` has more than {PAGES} pages", self.repo()),
-        ))
     }
 
     /// The text of a change.
@@ -298,7 +290,12 @@ impl Client {
     }
 
     fn page<T>(&self, value: T, reply: &Reply) -> Page<T> {
-        self.continued(Page { value, next: None }, reply)
+        let page = Page {
+            value,
+            next: None,
+            is_kept: false,
+        };
+        self.continued(page, reply)
     }
 
     /// What comes after a page is told with every answer, also where the page is as it was.
@@ -450,6 +447,11 @@ impl Client {
         self.transport.send(ask, &self.around.cancel)
     }
 
+    /// Reads the end of something elsewhere, without the token.
+    pub(super) fn send_elsewhere(&self, url: &str, most: (usize, u64)) -> Result<Reply, Problem> {
+        self.transport.get_elsewhere(url, most, &self.around.cancel)
+    }
+
     pub(super) fn now(&self) -> Timestamp {
         self.around.clock.now()
     }
@@ -477,5 +479,6 @@ fn restore<T: DeserializeOwned>(kept: CachedAnswer, repo: &str) -> Result<Page<T
     Ok(Page {
         value,
         next: kept.next,
+        is_kept: true,
     })
 }

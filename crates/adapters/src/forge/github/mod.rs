@@ -5,15 +5,21 @@
 
 mod budget;
 mod cache;
+mod check_details;
+mod checks;
 mod client;
 mod endpoint;
+mod lists;
+mod merging;
 mod paging;
 mod poll;
 mod posts;
 mod pulls;
 mod queries;
 mod read;
+mod read_checks;
 mod refusal;
+mod reports;
 mod review_query;
 mod reviews;
 mod surroundings;
@@ -29,11 +35,13 @@ pub use transport::{Bounds, Route};
 
 use client::Client;
 use drive_core::Problem;
-use drive_core::forge::{CommentRef, Opinions, Permission, PullRequest, RequestBudget, Surface};
+use drive_core::forge::{
+    Checks, CommentRef, Opinions, Permission, PullRequest, RequestBudget, Surface,
+};
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_engine::ports::{
-    CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted,
-    PostedReview, Reaction, Since,
+    CheckReport, CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
+    Posted, PostedReview, Reaction, Reported, Since,
 };
 use transport::Transport;
 
@@ -80,6 +88,10 @@ impl Forge for GitHub {
         self.client.opinions(pr)
     }
 
+    fn checks(&self, pr: PrNumber, head: &CommitSha) -> Result<Checks, Problem> {
+        self.client.checks(pr, head)
+    }
+
     fn permission(&self, login: &str) -> Result<Permission, Problem> {
         self.client.permission(login)
     }
@@ -109,6 +121,10 @@ impl Forge for GitHub {
 
     fn set_status(&self, sha: &CommitSha, status: &CommitStatus<'_>) -> Result<(), Problem> {
         self.client.set_status(sha, status)
+    }
+
+    fn report_check(&self, sha: &CommitSha, report: &CheckReport<'_>) -> Result<Reported, Problem> {
+        self.client.report_check(sha, report)
     }
 
     fn react(&self, pr: PrNumber, comment: CommentRef, reaction: Reaction) -> Result<(), Problem> {

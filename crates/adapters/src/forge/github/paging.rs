@@ -1,6 +1,7 @@
 //! Paged lists.
 
 use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
 
 /// The `next` of a `link` header.
 pub(super) fn next_link(header: &str) -> Option<String> {
@@ -16,8 +17,13 @@ pub(super) fn is_full(url: &str, body: &[u8]) -> bool {
     let Some(most) = per_page(url) else {
         return false;
     };
-    let items = serde_json::from_slice::<Vec<IgnoredAny>>(body);
-    items.is_ok_and(|items| items.len() >= most)
+    if let Ok(items) = serde_json::from_slice::<Vec<IgnoredAny>>(body) {
+        return items.len() >= most;
+    }
+    // Some lists come in an object, beside how many there are.
+    let fields = serde_json::from_slice::<Map<String, Value>>(body).unwrap_or_default();
+    let mut lists = fields.values().filter_map(Value::as_array);
+    lists.any(|items| items.len() >= most)
 }
 
 fn per_page(url: &str) -> Option<usize> {
@@ -51,6 +57,11 @@ mod tests {
         assert!(is_full(url, b"[{}, {}]"));
         assert!(!is_full(url, b"[{}]"));
         assert!(!is_full(url, b"{}"));
+        assert!(is_full(
+            url,
+            b"{\"total_count\": 2, \"check_runs\": [{}, {}]}"
+        ));
+        assert!(!is_full(url, b"{\"total_count\": 1, \"check_runs\": [{}]}"));
         assert!(!is_full("https://a.example/x", b"[{}, {}]"));
     }
 }

@@ -6,17 +6,14 @@ use super::read::{self, PullDetails};
 use super::refusal::{message, refused, unreadable};
 use super::transport::Reply;
 use drive_core::forge::{PrState, PullRequest, text};
-use drive_core::ids::{BranchName, CommitSha, PrNumber};
+use drive_core::ids::{BranchName, PrNumber};
 use drive_core::problem::{Kind, Problem};
-use drive_engine::ports::{MergeOutcome, NewPullRequest};
+use drive_engine::ports::NewPullRequest;
 use serde_json::{Value, json};
 use ureq::http::Method;
 
 /// How often a pull request is asked for until GitHub has worked out whether it merges.
 const MERGEABLE_ASKS: u32 = 3;
-
-/// The ways to merge, in the order they are tried when a repository forbids one.
-const METHODS: [&str; 3] = ["merge", "squash", "rebase"];
 
 /// GitHub's refusal of a draft where there are none.
 fn has_no_drafts(reply: &Reply) -> bool {
@@ -147,84 +144,6 @@ impl Client {
                 }
             },
         )
-    }
-
-    pub(super) fn merge(
-        &self,
-        pr: PrNumber,
-        expected_head: &CommitSha,
-    ) -> Result<MergeOutcome, Problem> {
-        let mut methods = METHODS.iter().peekable();
-        loop {
-            let Some(method) = methods.next() else {
-                return Ok(MergeOutcome::Refused {
-                    reason: "this repository allows no merge method".to_owned(),
-                });
-            };
-            let outcome = self.merge_by(pr, expected_head, method)?;
-            match &outcome {
-                MergeOutcome::Refused { reason }
-                    if reason.contains("not allowed") && methods.peek().is_some() => {}
-                MergeOutcome::Refused { .. }
-                | MergeOutcome::Merged { .. }
-                | MergeOutcome::HeadMoved
-                | MergeOutcome::BaseMoved => return Ok(outcome),
-            }
-        }
-    }
-
-    fn merge_by(
-        &self,
-        pr: PrNumber,
-        expected: &CommitSha,
-        method: &str,
-    ) -> Result<MergeOutcome, Problem> {
-        let url = self.endpoint.rest(&format!("pulls/{pr}/merge"));
-        let body = json!({"sha": expected, "merge_method": method});
-        self.once(
-            || self.merged(pr),
-            || match self.write(Method::PUT, &url, &body)? {
-                Written::Answered(reply) if reply.status == 200 => {
-                    let merged = read::merged(&reply.body);
-                    let merged = merged.map(|sha| MergeOutcome::Merged { sha });
-                    Ok(readable(merged, &self.repo()))
-                }
-                Written::Answered(reply) if matches!(reply.status, 405 | 409 | 422) => {
-                    self.not_merged(pr, expected, &reply).map(Act::Done)
-                }
-                Written::Answered(reply) => Err(refused(&reply, &self.repo())),
-                Written::Unknown(problem) => Ok(Act::Unknown(problem)),
-            },
-        )
-    }
-
-    fn merged(&self, pr: PrNumber) -> Result<Option<MergeOutcome>, Problem> {
-        let details = self.details(pr)?;
-        let merged = details.pull_request.state == PrState::Merged;
-        Ok(merged.then_some(MergeOutcome::Merged {
-            sha: details.merge_commit_sha,
-        }))
-    }
-
-    /// What GitHub's refusal to merge means: its status alone does not say.
-    fn not_merged(
-        &self,
-        pr: PrNumber,
-        expected: &CommitSha,
-        reply: &Reply,
-    ) -> Result<MergeOutcome, Problem> {
-        let details = self.details(pr)?;
-        if details.pull_request.state == PrState::Merged {
-            return Ok(MergeOutcome::Merged {
-                sha: details.merge_commit_sha,
-            });
-        }
-        if details.pull_request.head_sha != *expected {
-            return Ok(MergeOutcome::HeadMoved);
-        }
-        Ok(MergeOutcome::Refused {
-            reason: message(reply),
-        })
     }
 }
 

@@ -4,6 +4,7 @@ use super::token::Token;
 use drive_core::problem::{Kind, Problem};
 use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
+use std::io::Read;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use ureq::Agent;
@@ -144,7 +145,33 @@ impl Transport {
         if cancel.asked() == Some(Urgency::Now) {
             return Err(not_waited_for(ask.url));
         }
-        let (url, exchange) = (ask.url, self.exchange(ask)?);
+        self.carry_out(ask.url, self.exchange(ask)?, cancel)
+    }
+
+    /// Reads the end of something that is kept elsewhere, without the token: at most the last
+    /// `keep` bytes of an answer of at most `most`.
+    pub(super) fn get_elsewhere(
+        &self,
+        url: &str,
+        (keep, most): (usize, u64),
+        cancel: &CancelToken,
+    ) -> Result<Reply, Problem> {
+        let request = Request::builder().method(Method::GET).uri(url).body(None);
+        let exchange = Exchange {
+            agent: self.agent.clone(),
+            request: request.map_err(|error| lost(url, error.into()))?,
+            body_bytes: most,
+            keep: Some(keep),
+        };
+        self.carry_out(url, exchange, cancel)
+    }
+
+    fn carry_out(
+        &self,
+        url: &str,
+        exchange: Exchange,
+        cancel: &CancelToken,
+    ) -> Result<Reply, Problem> {
         let (answer, answered) = channel();
         let stop = answer.clone();
         let _guard = cancel.on_cancel(move |urgency| {
@@ -188,6 +215,7 @@ impl Transport {
             agent: self.agent.clone(),
             request,
             body_bytes: self.bounds.body_bytes,
+            keep: None,
         })
     }
 }
@@ -197,6 +225,8 @@ struct Exchange {
     agent: Agent,
     request: Request<Option<Vec<u8>>>,
     body_bytes: u64,
+    /// How much of the answer's end is kept; `None` keeps all of it.
+    keep: Option<usize>,
 }
 
 impl Exchange {
@@ -207,12 +237,29 @@ impl Exchange {
             None => self.agent.run(Request::from_parts(parts, ())),
         }?;
         let (parts, mut body) = response.into_parts();
-        let body = body.with_config().limit(self.body_bytes).read_to_vec()?;
+        let config = body.with_config().limit(self.body_bytes);
+        let body = match self.keep {
+            None => config.read_to_vec()?,
+            Some(keep) => read_end(config.reader(), keep)?,
+        };
         Ok(Reply {
             status: parts.status.as_u16(),
             headers: parts.headers,
             body,
         })
+    }
+}
+
+/// The last `keep` bytes.
+fn read_end(mut reader: impl Read, keep: usize) -> std::io::Result<Vec<u8>> {
+    let (mut end, mut chunk) = (Vec::new(), [0; 16 * 1024]);
+    loop {
+        let count = reader.read(&mut chunk)?;
+        if count == 0 {
+            return Ok(end);
+        }
+        end.extend_from_slice(&chunk[..count]);
+        end.drain(..end.len().saturating_sub(keep));
     }
 }
 

@@ -3,6 +3,7 @@
 use super::LocalForge;
 use super::sql_text::SqlText;
 use drive_core::Problem;
+use drive_core::forge::checks::{Check, CheckSource, CheckState};
 use drive_core::forge::{CommentRef, Permission};
 use drive_core::ids::CommentId;
 use drive_engine::ports::{CommitStatus, Reaction, StatusState};
@@ -36,6 +37,29 @@ impl LocalForge {
             .query_map((self.repository, sha), |row| {
                 let state = StatusState::from_sql_text(1, &row.get::<_, String>(1)?)?;
                 Ok((row.get(0)?, state))
+            })?
+            .collect()
+        })
+    }
+
+    /// The statuses of a commit as its checks.
+    pub(super) fn load_checks(&self, sha: &str) -> Result<Vec<Check>, Problem> {
+        self.read(|tx| {
+            tx.prepare_cached(
+                "SELECT context, state, description FROM local_statuses
+                 WHERE repository = ?1 AND sha = ?2",
+            )?
+            .query_map((self.repository, sha), |row| {
+                let description: String = row.get(2)?;
+                Ok(Check {
+                    name: row.get(0)?,
+                    source: CheckSource::Status,
+                    state: CheckState::of_status(&row.get::<_, String>(1)?),
+                    required: false,
+                    url: None,
+                    summary: Some(description).filter(|text| !text.is_empty()),
+                    failure: None,
+                })
             })?
             .collect()
         })

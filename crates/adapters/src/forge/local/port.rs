@@ -6,14 +6,14 @@ use super::{ACCOUNT, LocalForge, instant};
 use drive_core::forge::inline::require_line;
 use drive_core::forge::text::{BODY_CHARS, compose, fit};
 use drive_core::forge::{
-    Comment, CommentRef, Opinions, Permission, PrState, PullRequest, RequestBudget, ReviewState,
-    Surface, approval,
+    Checks, Comment, CommentRef, Opinions, Permission, PrState, PullRequest, RequestBudget,
+    ReviewState, Surface, approval,
 };
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{
-    CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
-    Posted, PostedReview, PullRequests, Reaction, Since,
+    CheckReport, CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled,
+    Post, Posted, PostedReview, PullRequests, Reaction, Reported, Since,
 };
 use rusqlite::Transaction;
 use std::collections::BTreeSet;
@@ -87,6 +87,16 @@ impl Forge for LocalForge {
             self.load_comments(tx, "pr = ?2 AND surface = 'review'", "id", &[&pr.get()])
         })?;
         Ok(approval::standing(&reviews))
+    }
+
+    /// Nothing is required here: the local forge has no rules.
+    fn checks(&self, pr: PrNumber, head: &CommitSha) -> Result<Checks, Problem> {
+        self.require_pull(pr)?;
+        Ok(Checks::new(
+            head.clone(),
+            self.load_checks(head)?,
+            Vec::new(),
+        ))
     }
 
     fn permission(&self, login: &str) -> Result<Permission, Problem> {
@@ -163,6 +173,11 @@ impl Forge for LocalForge {
 
     fn set_status(&self, sha: &CommitSha, status: &CommitStatus<'_>) -> Result<(), Problem> {
         self.write_status(sha, status)
+    }
+
+    fn report_check(&self, sha: &CommitSha, report: &CheckReport<'_>) -> Result<Reported, Problem> {
+        self.write_status(sha, &report.as_status())?;
+        Ok(Reported::Status)
     }
 
     fn react(&self, pr: PrNumber, comment: CommentRef, reaction: Reaction) -> Result<(), Problem> {

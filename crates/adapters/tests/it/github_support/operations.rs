@@ -2,7 +2,13 @@
 //! one test uses them all.
 
 /// Operations of the REST API that are asked for, as GitHub's description names them.
-pub(crate) const CALLED: [&str; 21] = [
+pub(crate) const CALLED: [&str; 30] = [
+    "actions/download-job-logs-for-workflow-run",
+    "actions/get-job-for-workflow-run",
+    "checks/create",
+    "checks/list-annotations",
+    "checks/list-for-ref",
+    "checks/update",
     "issues/create-comment",
     "issues/list-comments",
     "issues/list-comments-for-repo",
@@ -22,6 +28,9 @@ pub(crate) const CALLED: [&str; 21] = [
     "reactions/create-for-issue-comment",
     "reactions/create-for-pull-request-review-comment",
     "repos/create-commit-status",
+    "repos/get",
+    "repos/get-branch",
+    "repos/get-branch-rules",
     "repos/get-collaborator-permission-level",
     "repos/get-combined-status-for-ref",
 ];

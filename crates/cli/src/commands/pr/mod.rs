@@ -174,6 +174,7 @@ impl Desk {
             MergeOutcome::Merged { sha: _ } => self.answer(number),
             MergeOutcome::HeadMoved => Err(head_moved(number, &head)),
             MergeOutcome::BaseMoved => Err(not_merged(number, "its base moved")),
+            MergeOutcome::Queued => Err(not_merged(number, "it waits in a merge queue")),
             MergeOutcome::Refused { reason } => Err(not_merged(number, &reason)),
         }
     }

@@ -1,32 +1,35 @@
-//! The commit status `drive/verify`. It says the verdict; that it cannot be set changes no verdict.
+//! The check `drive/verify`: a check run where the token may write one, else a commit status. It says
+//! the verdict; that it cannot be set changes no verdict.
 
 use super::request::WorkerRequest;
 use super::ruling::Ruling;
 use crate::app::App;
 use crate::wiring::Wiring;
-use drive_core::ids::CommitSha;
+use drive_core::forge::checks::{Annotation, VERIFY_CONTEXT};
+use drive_core::ids::{CommitSha, RunId};
 use drive_core::problem::Problem;
 use drive_core::verify::{Overall, Verification, render};
-use drive_engine::ports::{CommitStatus, Forge, StatusState};
+use drive_engine::ports::{CheckReport, Forge, Reported, StatusState};
 use std::sync::Arc;
 
-/// The context of the status.
-const CONTEXT: &str = "drive/verify";
-
-/// A status that was set to pending and waits for the verdict.
+/// A check that was set to pending and waits for the verdict.
 pub(super) struct StatusPost {
     forge: Arc<dyn Forge>,
     head: CommitSha,
+    run: RunId,
+    /// How the forge took it; `None` while it has not.
+    stands_as: Option<Reported>,
 }
 
 impl StatusPost {
-    /// Sets the status to pending, and pins the request to the commit that has it. `None`, with a
+    /// Sets the check to pending, and pins the request to the commit that has it. `None`, with a
     /// warning, if there is no forge or no such commit.
     pub(super) fn begin(app: &App, request: &mut WorkerRequest) -> Option<Self> {
         match Self::open(app, request) {
-            Ok(Some(post)) => {
+            Ok(Some(mut post)) => {
                 request.revision = post.head.to_string();
-                post.set(app, StatusState::Pending, "verification is running");
+                let title = "verification is running";
+                post.set(app, StatusState::Pending, title, "", &[]);
                 Some(post)
             }
             // The report says that there is no such commit.
@@ -48,42 +51,63 @@ impl StatusPost {
         let settings = &ruling.effective.settings;
         let wiring = Wiring::new(app, settings, &ruling.repo)?;
         let forge = wiring.forge(settings, &ruling.repo)?.forge;
-        Ok(Some(Self { forge, head }))
+        Ok(Some(Self {
+            forge,
+            head,
+            run: request.run.clone(),
+            stands_as: None,
+        }))
     }
 
-    /// Sets the status to the verdict.
-    pub(super) fn finish(self, app: &App, report: Option<&Verification>) {
-        let (state, description) = match report {
-            None => (
-                StatusState::Error,
-                "the verification could not be carried out".to_owned(),
-            ),
-            Some(report) => {
-                let state = match report.overall {
-                    Overall::Pass => StatusState::Success,
-                    Overall::Fail | Overall::Timeout => StatusState::Failure,
-                    Overall::Error => StatusState::Error,
-                };
-                (state, render::status_text(report))
-            }
+    /// Sets the check to the verdict.
+    pub(super) fn finish(mut self, app: &App, report: Option<&Verification>) {
+        let Some(report) = report else {
+            let title = "the verification could not be carried out";
+            return self.set(app, StatusState::Error, title, "", &[]);
         };
-        self.set(app, state, &description);
+        let state = match report.overall {
+            Overall::Pass => StatusState::Success,
+            Overall::Fail | Overall::Timeout => StatusState::Failure,
+            Overall::Error => StatusState::Error,
+        };
+        let annotations = render::check_annotations(report);
+        let (title, body) = (render::status_text(report), render::markdown(report));
+        self.set(app, state, &title, &body, &annotations);
     }
 
-    fn set(&self, app: &App, state: StatusState, description: &str) {
-        let status = CommitStatus {
-            context: CONTEXT,
+    fn set(
+        &mut self,
+        app: &App,
+        state: StatusState,
+        title: &str,
+        body: &str,
+        annotations: &[Annotation],
+    ) {
+        let report = CheckReport {
+            name: VERIFY_CONTEXT,
+            id: self.run.as_str(),
             state,
-            description,
+            title,
+            body,
+            annotations,
+            url: None,
         };
-        if let Err(problem) = self.forge.set_status(&self.head, &status) {
-            warn(app, &problem);
+        let told = match self.stands_as {
+            Some(Reported::Status) => {
+                let set = self.forge.set_status(&self.head, &report.as_status());
+                set.map(|()| Reported::Status)
+            }
+            Some(Reported::CheckRun) | None => self.forge.report_check(&self.head, &report),
+        };
+        match told {
+            Ok(stands_as) => self.stands_as = Some(stands_as),
+            Err(problem) => warn(app, &problem),
         }
     }
 }
 
 fn warn(app: &App, problem: &Problem) {
     app.output().warn(format_args!(
-        "could not set the commit status `{CONTEXT}`: {problem}"
+        "could not set the commit status `{VERIFY_CONTEXT}`: {problem}"
     ));
 }

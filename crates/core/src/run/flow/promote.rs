@@ -122,6 +122,9 @@ impl PhaseFlow<'_> {
                 }
                 ForgeAnswer::NotMerged { reason } => reason,
                 ForgeAnswer::Unheard { poll } => return self.interrupted(*poll),
+                ForgeAnswer::Queued => {
+                    return self.leave(OutcomeStatus::NeedsHuman, Some(queued()));
+                }
                 // Answers to other acts.
                 ForgeAnswer::Polled { .. }
                 | ForgeAnswer::ReviewPosted { .. }
@@ -413,4 +416,13 @@ fn not_merged_because(problem: &Problem) -> &str {
 fn not_merged(reason: &str) -> Problem {
     Problem::new(Kind::NotMerged, format!("{NOT_MERGED}{reason}"))
         .hint("resolve that, then merge it by hand")
+}
+
+/// The queue merges onto a base that nobody knows yet, so drive cannot have verified the result.
+fn queued() -> Problem {
+    Problem::new(
+        Kind::MergeQueued,
+        "the pull request waits in the merge queue of its base",
+    )
+    .hint("the forge merges it when its checks pass; drive did not verify what will land")
 }

@@ -286,6 +286,7 @@ fn remember_posts(run: &mut Run, key: &EffectKey, answer: &ForgeAnswer) {
         ForgeAnswer::Polled { .. }
         | ForgeAnswer::Merged { .. }
         | ForgeAnswer::NotMerged { .. }
+        | ForgeAnswer::Queued
         | ForgeAnswer::BaseMoved
         | ForgeAnswer::Unheard { .. }
         | ForgeAnswer::Done => Vec::new(),

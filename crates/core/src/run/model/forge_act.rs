@@ -173,6 +173,8 @@ pub enum ForgeAnswer {
         /// The reading right before the merge.
         poll: Box<PollResult>,
     },
+    /// It is not merged yet: it waits in the forge's merge queue.
+    Queued,
     /// It is done.
     Done,
 }

@@ -1,5 +1,6 @@
 //! Renders a verification: for a terminal, a pull request, test dashboards and code scanners.
 
+mod check_annotations;
 mod github;
 mod human;
 mod junit;
@@ -10,6 +11,7 @@ mod sarif;
 mod status;
 mod words;
 
+pub use check_annotations::check_annotations;
 pub use github::{SUMMARY_BYTES, annotations, inert, shielded, summary};
 pub use human::{human, subject};
 pub use junit::junit;

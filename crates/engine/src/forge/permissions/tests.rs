@@ -1,10 +1,10 @@
 use super::*;
 use crate::ports::{
-    CommitStatus, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted, PostedReview,
-    Reaction, Since,
+    CheckReport, CommitStatus, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted,
+    PostedReview, Reaction, Reported, Since,
 };
 use drive_core::forge::trust::Reason;
-use drive_core::forge::{CommentKey, CommentRef, PullRequest, RequestBudget, Surface};
+use drive_core::forge::{Checks, CommentKey, CommentRef, PullRequest, RequestBudget, Surface};
 use drive_core::ids::{BranchName, CommentId, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 
@@ -57,12 +57,14 @@ impl Forge for People {
         fetch(PrNumber) -> PullRequest;
         poll(&[PrNumber], Since) -> Polled;
         approvals(PrNumber) -> Vec<Approval>;
+        checks(PrNumber, &CommitSha) -> Checks;
         post(PrNumber, Post<'_>) -> Posted;
         review(PrNumber, &NewReview<'_>) -> PostedReview;
         reply(PrNumber, CommentRef, Post<'_>) -> Posted;
         resolve(PrNumber, CommentRef) -> ();
         edit(PrNumber, CommentRef, Post<'_>) -> ();
         set_status(&CommitSha, &CommitStatus<'_>) -> ();
+        report_check(&CommitSha, &CheckReport<'_>) -> Reported;
         react(PrNumber, CommentRef, Reaction) -> ();
         merge(PrNumber, &CommitSha, Option<&CommitSha>) -> MergeOutcome;
         mark_ready(PrNumber) -> ();

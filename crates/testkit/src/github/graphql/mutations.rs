@@ -1,7 +1,6 @@
 //! What GraphQL changes.
 
 use super::super::actions::Proposal;
-use super::super::git::Merge;
 use super::super::http::Refusal;
 use super::Execution;
 use super::objects::REACTIONS;
@@ -14,6 +13,7 @@ impl Execution<'_> {
             "updatePullRequest" => self.update_pull(input),
             "closePullRequest" => self.close_pull(input),
             "mergePullRequest" => self.merge_pull(input),
+            "enqueuePullRequest" => self.enqueue_pull(input),
             "markPullRequestReadyForReview" => self.ready(input),
             "addComment" => self.add_comment(input),
             "addPullRequestReview" => self.add_review(input),
@@ -72,14 +72,22 @@ impl Execution<'_> {
 
     fn merge_pull(&mut self, input: &Value) -> Result<Value, Refusal> {
         let (repo, number) = self.find_pull(text(input, "pullRequestId"))?;
-        let how = match input["mergeMethod"].as_str() {
-            Some("SQUASH" | "REBASE") => Merge::Squash,
-            _ => Merge::Commit,
-        };
+        let method = input["mergeMethod"].as_str().unwrap_or("MERGE");
+        let method = method.to_ascii_lowercase();
+        let how = self.world.permit_merge(&repo, number, &method)?;
         let expected = input["expectedHeadOid"].as_str();
         let viewer = self.viewer;
         self.world.merge(&repo, number, viewer, expected, how)?;
         self.pull_payload(&repo, number)
+    }
+
+    fn enqueue_pull(&mut self, input: &Value) -> Result<Value, Refusal> {
+        let (repo, number) = self.find_pull(text(input, "pullRequestId"))?;
+        let expected = input["expectedHeadOid"].as_str();
+        self.world.enqueue(&repo, number, expected)?;
+        Ok(json!({"mergeQueueEntry": {
+            "__typename": "MergeQueueEntry", "id": format!("MQE_{number}"),
+        }}))
     }
 
     fn ready(&mut self, input: &Value) -> Result<Value, Refusal> {

@@ -117,6 +117,7 @@ impl Execution<'_> {
         let instant = |at: Option<jiff::Timestamp>| at.map(|at| at.to_string());
         let mut value = json!({
             "__typename": "PullRequest", "id": format!("PR_{}", pull.id), "databaseId": pull.id,
+            "isInMergeQueue": self.world.is_queued(&repo.full_name(), pull),
             "number": pull.number, "title": pull.title, "body": pull.body,
             "url": render.pull_html(pull.number), "state": pull.graphql_state(),
             "isDraft": pull.draft, "closed": pull.closed_at.is_some(),

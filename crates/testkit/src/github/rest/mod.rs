@@ -1,5 +1,6 @@
 //! The REST operations, one function each, found by GitHub's own operation id.
 
+pub(super) mod checks;
 mod comments;
 mod pulls;
 mod repos;
@@ -37,6 +38,14 @@ fn dispatch(call: &mut Call<'_>) -> Outcome {
         "repos/create-webhook" => repos::create_hook(call),
         "repos/create-commit-status" => repos::create_status(call),
         "repos/get-combined-status-for-ref" => repos::combined_status(call),
+        "repos/get-branch" => checks::branch(call),
+        "repos/get-branch-rules" => checks::branch_rules(call),
+        "checks/list-for-ref" => checks::list_runs(call),
+        "checks/create" => checks::create_run(call),
+        "checks/update" => checks::update_run(call),
+        "checks/list-annotations" => checks::annotations(call),
+        "actions/get-job-for-workflow-run" => checks::job(call),
+        "actions/download-job-logs-for-workflow-run" => checks::logs(call),
         "pulls/list" => pulls::list(call),
         "pulls/create" => pulls::create(call),
         "pulls/get" => pulls::get(call),

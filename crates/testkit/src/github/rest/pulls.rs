@@ -1,7 +1,6 @@
 //! Pull requests.
 
 use super::super::actions::Proposal;
-use super::super::git::Merge;
 use super::super::http::{Answer, Refusal};
 use super::super::state::Pull;
 use super::{Call, Outcome, text};
@@ -116,10 +115,8 @@ pub(super) fn update(call: &mut Call<'_>) -> Outcome {
 pub(super) fn merge(call: &mut Call<'_>) -> Outcome {
     let (repo, number) = (call.repo_name(), call.number("pull_number")?);
     let body = call.request.json();
-    let how = match body["merge_method"].as_str() {
-        Some("squash" | "rebase") => Merge::Squash,
-        _ => Merge::Commit,
-    };
+    let method = body["merge_method"].as_str().unwrap_or("merge");
+    let how = call.world.permit_merge(&repo, number, method)?;
     let expected = body["sha"].as_str();
     let sha = call
         .world

@@ -4,6 +4,7 @@ use super::super::http::{Answer, Refusal};
 use super::super::state::Hook;
 use super::super::state::Status;
 use super::super::{render, state};
+use super::checks::listed;
 use super::{Call, Outcome, text};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -26,7 +27,27 @@ pub(super) fn viewer(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(super) fn get(call: &mut Call<'_>) -> Outcome {
-    Ok(Answer::json(200, &call.render()?.repository()))
+    let render = call.render()?;
+    let mut out = render.repository();
+    let permission = render.repo.permissions.get(call.viewer).copied();
+    let may_push = matches!(permission, Some("admin" | "maintain" | "write"));
+    out["permissions"] = json!({
+        "admin": permission == Some("admin"), "maintain": false, "push": may_push, "triage": false,
+        "pull": true,
+    });
+    out["allow_forking"] = json!(true);
+    // GitHub tells of these only those who may push.
+    if may_push {
+        let methods = &render.repo.rules.methods;
+        for (field, method) in [
+            ("allow_merge_commit", "merge"),
+            ("allow_squash_merge", "squash"),
+            ("allow_rebase_merge", "rebase"),
+        ] {
+            out[field] = json!(methods.contains(method));
+        }
+    }
+    Ok(Answer::json(200, &out))
 }
 
 pub(super) fn get_ref(call: &mut Call<'_>) -> Outcome {
@@ -139,12 +160,11 @@ pub(super) fn combined_status(call: &mut Call<'_>) -> Outcome {
         call.request.api,
         call.repo_name()
     );
-    let statuses: Vec<Value> = newest.values().map(|s| render.status(s)).collect();
-    Ok(Answer::json(
-        200,
-        &json!({
-            "state": state, "sha": sha, "total_count": statuses.len(), "statuses": statuses,
-            "repository": render.repository(), "commit_url": url, "url": format!("{url}/status"),
-        }),
-    ))
+    let whole = json!({
+        "state": state, "sha": sha, "repository": render.repository(), "commit_url": url,
+        "url": format!("{url}/status"),
+    });
+    let statuses: Vec<&Status> = newest.into_values().collect();
+    let whole = ("statuses", whole);
+    Ok(listed(call, whole, statuses, |one| render.status(one)))
 }

@@ -1,0 +1,94 @@
+//! Check runs and statuses of a commit, and what a base asks for.
+
+use super::client::Client;
+use super::endpoint::encode;
+use super::lists::Reading;
+use super::read_checks as read;
+use drive_core::forge::checks::{CheckState, Gate, gate};
+use drive_core::forge::github::checks::{BranchDemands, RunRead};
+use drive_core::forge::{Check, Checks};
+use drive_core::ids::{BranchName, CommitSha, PrNumber};
+use drive_core::problem::{Kind, Problem};
+
+/// How many failed check runs are asked for details.
+const DETAILED: usize = 5;
+
+impl Client {
+    /// Reads only what changed, unless that would let the head land: a forge that wrongly says that
+    /// nothing changed must not hide a failure.
+    pub(super) fn checks(&self, pr: PrNumber, head: &CommitSha) -> Result<Checks, Problem> {
+        let base = self.details(pr)?.pull_request.base;
+        let reading = Reading::conditional(self);
+        let checks = self.read_checks(&reading, head, &base)?;
+        if gate(&checks) == Gate::Green && reading.used_kept() {
+            return self.read_checks(&Reading::anew(self), head, &base);
+        }
+        Ok(checks)
+    }
+
+    fn read_checks(
+        &self,
+        reading: &Reading<'_>,
+        head: &CommitSha,
+        base: &BranchName,
+    ) -> Result<Checks, Problem> {
+        let demands = self.branch_demands(reading, base)?;
+        let runs = self.check_runs(reading, head)?;
+        // The first page is named, since setting a status reads the same list in another way.
+        let statuses = self.endpoint.rest(&format!(
+            "commits/{}/status?per_page=100&page=1",
+            encode(head)
+        ));
+        let mut checks =
+            reading.list(("statuses", &statuses), read::statuses, |status: &Check| {
+                status.name.clone()
+            })?;
+        let mut detailed = 0;
+        for run in runs {
+            let mut check = run.check.clone();
+            let wants_details = check.state == CheckState::Failed && !check.is_own();
+            if wants_details && detailed < DETAILED {
+                detailed += 1;
+                check.failure = Some(self.failure(&run)?);
+            }
+            checks.push(check);
+        }
+        Ok(Checks::new(head.clone(), checks, demands.checks))
+    }
+
+    pub(super) fn check_runs(
+        &self,
+        reading: &Reading<'_>,
+        head: &CommitSha,
+    ) -> Result<Vec<RunRead>, Problem> {
+        let url = self.endpoint.rest(&format!(
+            "commits/{}/check-runs?filter=latest&per_page=100",
+            encode(head)
+        ));
+        reading.list(("check runs", &url), read::check_runs, |run: &RunRead| {
+            run.id
+        })
+    }
+
+    /// What rulesets and the protection of a branch ask for. An older server has no rulesets.
+    pub(super) fn branch_demands(
+        &self,
+        reading: &Reading<'_>,
+        branch: &BranchName,
+    ) -> Result<BranchDemands, Problem> {
+        let name = encode(branch);
+        let rules = self
+            .endpoint
+            .rest(&format!("rules/branches/{name}?per_page=100"));
+        let rules = reading.pages(&rules, read::rules)?.unwrap_or_default();
+        let url = self.endpoint.rest(&format!("branches/{name}"));
+        let protection = reading.get(&url, read::branch)?.ok_or_else(|| {
+            Problem::new(
+                Kind::BranchNotFound,
+                format!("branch `{branch}` not found in `{}`", self.repo()),
+            )
+            .hint("check the base of the pull request")
+        })?;
+        Ok(rules.into_iter().fold(protection.value, BranchDemands::and))
+    }
+}

@@ -1,0 +1,229 @@
+//! Merging, as the repository and the rules of its base allow it.
+
+use super::client::{Act, Client, Written};
+use super::lists::Reading;
+use super::pulls::readable;
+use super::read;
+use super::refusal::{message, refused};
+use drive_core::forge::PrState;
+use drive_core::forge::github::checks::BranchDemands;
+use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::problem::{Kind, Problem};
+use drive_engine::ports::MergeOutcome;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use ureq::http::Method;
+
+/// The ways to merge, the preferred one first: a merge commit keeps the commit that was verified.
+const METHODS: [&str; 3] = ["merge", "squash", "rebase"];
+
+const ENQUEUE: &str = "mutation($input: EnqueuePullRequestInput!) { \
+    enqueuePullRequest(input: $input) { mergeQueueEntry { id } } }";
+
+const QUEUED: &str = "query($owner: String!, $name: String!, $number: Int!) { \
+    repository(owner: $owner, name: $name) { \
+    pullRequest(number: $number) { isInMergeQueue headRefOid } } }";
+
+/// The ways to merge that a repository has switched on. GitHub tells only those who may push.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct AllowedMethods {
+    #[serde(default)]
+    allow_merge_commit: Option<bool>,
+    #[serde(default)]
+    allow_squash_merge: Option<bool>,
+    #[serde(default)]
+    allow_rebase_merge: Option<bool>,
+}
+
+impl AllowedMethods {
+    fn read(body: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(body)
+    }
+
+    /// The methods that may work, the preferred one first.
+    fn within(&self, demands: &BranchDemands) -> Vec<&'static str> {
+        let switched_on = |method: &str| match method {
+            "merge" => self.allow_merge_commit != Some(false) && !demands.linear_history,
+            "squash" => self.allow_squash_merge != Some(false),
+            _ => self.allow_rebase_merge != Some(false),
+        };
+        let is_left = |method: &str| {
+            demands.methods.is_empty() || demands.methods.iter().any(|one| one == method)
+        };
+        let mut methods = METHODS.to_vec();
+        methods.retain(|method| switched_on(method) && is_left(method));
+        methods
+    }
+}
+
+impl Client {
+    /// GitHub's auto-merge is not used: it would also merge a commit that somebody pushes later.
+    pub(super) fn merge(
+        &self,
+        pr: PrNumber,
+        expected: &CommitSha,
+    ) -> Result<MergeOutcome, Problem> {
+        if let Some(merged) = self.merged(pr)? {
+            return Ok(merged);
+        }
+        let base = self.details(pr)?.pull_request.base;
+        let reading = Reading::conditional(self);
+        let demands = match self.branch_demands(&reading, &base) {
+            Ok(demands) => demands,
+            Err(gone) if gone.kind == Kind::BranchNotFound => {
+                return Ok(MergeOutcome::Refused {
+                    reason: gone.message,
+                });
+            }
+            Err(problem) => return Err(problem),
+        };
+        if demands.merge_queue {
+            return self.enqueue(pr, expected);
+        }
+        let mut outcome = MergeOutcome::Refused {
+            reason: format!("`{base}` allows no merge method that `{}` has", self.repo()),
+        };
+        for method in self.allowed_methods(&reading)?.within(&demands) {
+            outcome = self.merge_by(pr, expected, method)?;
+            match &outcome {
+                MergeOutcome::Refused { reason } if reason.contains("not allowed") => {}
+                // The protection of a branch does not tell readers of its queue.
+                MergeOutcome::Refused { reason } if reason.contains("merge queue") => {
+                    return self.enqueue(pr, expected);
+                }
+                MergeOutcome::Refused { .. }
+                | MergeOutcome::Merged { .. }
+                | MergeOutcome::Queued
+                | MergeOutcome::HeadMoved
+                | MergeOutcome::BaseMoved => return Ok(outcome),
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn allowed_methods(&self, reading: &Reading<'_>) -> Result<AllowedMethods, Problem> {
+        let url = self.endpoint.rest("");
+        let page = reading.get(url.trim_end_matches('/'), AllowedMethods::read)?;
+        Ok(page.map(|page| page.value).unwrap_or_default())
+    }
+
+    /// Puts exactly this head into the merge queue. A push takes it out again.
+    fn enqueue(&self, pr: PrNumber, expected: &CommitSha) -> Result<MergeOutcome, Problem> {
+        self.once(
+            || self.queued(pr, expected),
+            || {
+                let details = self.details(pr)?;
+                let input = json!({
+                    "pullRequestId": details.node_id, "expectedHeadOid": expected,
+                });
+                match self.mutate(ENQUEUE, &input) {
+                    Ok(Written::Answered(_)) => Ok(Act::Done(MergeOutcome::Queued)),
+                    Ok(Written::Unknown(problem)) => Ok(Act::Unknown(problem)),
+                    Err(problem) if problem.kind == Kind::ForgeRejected => {
+                        let reason = problem.causes.join("; ");
+                        self.why_not_merged(pr, expected, reason).map(Act::Done)
+                    }
+                    Err(problem) => Err(problem),
+                }
+            },
+        )
+    }
+
+    /// What became of it, where it is in the queue or was merged by it.
+    fn queued(&self, pr: PrNumber, expected: &CommitSha) -> Result<Option<MergeOutcome>, Problem> {
+        if let Some(merged) = self.merged(pr)? {
+            return Ok(Some(merged));
+        }
+        let variables = json!({
+            "owner": self.endpoint.owner(), "name": self.endpoint.name(), "number": pr,
+        });
+        let (data, _) = self.query(QUEUED, &variables)?;
+        let pull = &data["repository"]["pullRequest"];
+        let is_this = pull["headRefOid"].as_str() == Some(expected.as_str());
+        let is_queued = pull["isInMergeQueue"] == true && is_this;
+        Ok(is_queued.then_some(MergeOutcome::Queued))
+    }
+
+    fn merge_by(
+        &self,
+        pr: PrNumber,
+        expected: &CommitSha,
+        method: &str,
+    ) -> Result<MergeOutcome, Problem> {
+        let url = self.endpoint.rest(&format!("pulls/{pr}/merge"));
+        let body = json!({"sha": expected, "merge_method": method});
+        self.once(
+            || self.merged(pr),
+            || match self.write(Method::PUT, &url, &body)? {
+                Written::Answered(reply) if reply.status == 200 => {
+                    let merged = read::merged(&reply.body);
+                    let merged = merged.map(|sha| MergeOutcome::Merged { sha });
+                    Ok(readable(merged, &self.repo()))
+                }
+                Written::Answered(reply) if matches!(reply.status, 405 | 409 | 422) => {
+                    let reason = message(&reply);
+                    self.why_not_merged(pr, expected, reason).map(Act::Done)
+                }
+                Written::Answered(reply) => Err(refused(&reply, &self.repo())),
+                Written::Unknown(problem) => Ok(Act::Unknown(problem)),
+            },
+        )
+    }
+
+    fn merged(&self, pr: PrNumber) -> Result<Option<MergeOutcome>, Problem> {
+        let details = self.details(pr)?;
+        let merged = details.pull_request.state == PrState::Merged;
+        Ok(merged.then_some(MergeOutcome::Merged {
+            sha: details.merge_commit_sha,
+        }))
+    }
+
+    /// What GitHub's refusal to merge means: its status alone does not say.
+    fn why_not_merged(
+        &self,
+        pr: PrNumber,
+        expected: &CommitSha,
+        reason: String,
+    ) -> Result<MergeOutcome, Problem> {
+        let details = self.details(pr)?;
+        if details.pull_request.state == PrState::Merged {
+            return Ok(MergeOutcome::Merged {
+                sha: details.merge_commit_sha,
+            });
+        }
+        if details.pull_request.head_sha != *expected {
+            return Ok(MergeOutcome::HeadMoved);
+        }
+        Ok(MergeOutcome::Refused { reason })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_merge_method_must_be_switched_on_and_left_over_by_the_rules() {
+        let allowed = |merge, squash, rebase| AllowedMethods {
+            allow_merge_commit: merge,
+            allow_squash_merge: squash,
+            allow_rebase_merge: rebase,
+        };
+        let free = BranchDemands::default();
+        let linear = BranchDemands {
+            linear_history: true,
+            ..BranchDemands::default()
+        };
+        let named = BranchDemands {
+            methods: vec!["rebase".to_owned(), "merge".to_owned()],
+            ..BranchDemands::default()
+        };
+        let unknown = allowed(None, None, None);
+        assert_eq!(unknown.within(&free), METHODS);
+        assert_eq!(unknown.within(&linear), ["squash", "rebase"]);
+        assert_eq!(unknown.within(&named), ["merge", "rebase"]);
+        let no_merge = allowed(Some(false), Some(true), Some(false));
+        assert_eq!(no_merge.within(&free), ["squash"]);
+        assert_eq!(no_merge.within(&named), Vec::<&str>::new());
+    }
+}

@@ -1,0 +1,145 @@
+//! Merging on GitHub: as the repository and the rules of the base allow it.
+
+use crate::github_support::{Hub, REPO};
+use drive_core::forge::{PrState, PullRequest};
+use drive_core::ids::BranchName;
+use drive_engine::ports::{Forge, MergeOutcome, NewPullRequest};
+use drive_testkit::forge_contract::ForgeFixture;
+use drive_testkit::github::{Fault, FaultKind, SimCheckRun};
+
+fn open(hub: &Hub) -> PullRequest {
+    hub.push("feat/x", "a.txt", "a\n");
+    let new = NewPullRequest {
+        title: "x".to_owned(),
+        body: String::new(),
+        branch: BranchName::parse("feat/x").unwrap(),
+        base: BranchName::parse("main").unwrap(),
+        draft: false,
+    };
+    hub.forge.open(&new).unwrap()
+}
+
+fn merge(hub: &Hub, pr: &PullRequest) -> MergeOutcome {
+    hub.forge.merge(pr.number, &pr.head_sha, None).unwrap()
+}
+
+fn merge_requests(hub: &Hub) -> usize {
+    let requests = hub.simulator.requests();
+    let merges = requests.iter().filter(|request| request.method == "PUT");
+    merges.count()
+}
+
+#[test]
+fn the_first_request_to_merge_uses_a_method_that_is_switched_on() {
+    for methods in [&["merge", "squash"][..], &["squash", "rebase"], &["rebase"]] {
+        let hub = Hub::start();
+        let pr = open(&hub);
+        hub.simulator.allow_merge_methods(REPO, methods);
+        let outcome = merge(&hub, &pr);
+        assert!(
+            matches!(outcome, MergeOutcome::Merged { .. }),
+            "{methods:?} {outcome:?}"
+        );
+        assert_eq!(merge_requests(&hub), 1, "{methods:?}");
+    }
+}
+
+#[test]
+fn a_linear_history_gets_no_merge_commit() {
+    let hub = Hub::start();
+    let pr = open(&hub);
+    hub.simulator.require_linear_history(REPO);
+    assert!(matches!(merge(&hub, &pr), MergeOutcome::Merged { .. }));
+    assert_eq!(merge_requests(&hub), 1);
+}
+
+#[test]
+fn without_a_method_that_the_rules_leave_over_nothing_is_tried() {
+    let hub = Hub::start();
+    let pr = open(&hub);
+    hub.simulator.require_linear_history(REPO);
+    hub.simulator.allow_merge_methods(REPO, &["merge"]);
+    let outcome = merge(&hub, &pr);
+    let reason = "`main` allows no merge method that `acme/widgets` has".to_owned();
+    assert_eq!(outcome, MergeOutcome::Refused { reason });
+    assert_eq!(merge_requests(&hub), 0);
+}
+
+#[test]
+fn a_required_check_that_is_missing_refuses_the_merge_by_its_name() {
+    let hub = Hub::start();
+    let pr = open(&hub);
+    hub.simulator.rule_checks(REPO, &["build"]);
+    let MergeOutcome::Refused { reason } = merge(&hub, &pr) else {
+        panic!("merged without its check");
+    };
+    assert_eq!(reason, "Required status check \"build\" is expected.");
+    let run = SimCheckRun::ended("build", "success");
+    hub.simulator.set_check_run(REPO, &pr.head_sha, &run);
+    assert!(matches!(merge(&hub, &pr), MergeOutcome::Merged { .. }));
+}
+
+#[test]
+fn a_base_with_a_merge_queue_gets_the_pull_request_into_it_once() {
+    let hub = Hub::start();
+    let pr = open(&hub);
+    hub.simulator.require_merge_queue(REPO);
+    assert_eq!(merge(&hub, &pr), MergeOutcome::Queued);
+    assert_eq!(merge(&hub, &pr), MergeOutcome::Queued);
+    assert_eq!(hub.simulator.merge_queue(REPO), [1]);
+    assert_eq!(merge_requests(&hub), 0);
+    let state = || hub.forge.fetch(pr.number).unwrap().state;
+    assert_eq!(state(), PrState::Open);
+    hub.simulator.run_merge_queue(REPO);
+    assert_eq!(state(), PrState::Merged);
+    assert!(matches!(merge(&hub, &pr), MergeOutcome::Merged { .. }));
+}
+
+#[test]
+fn a_head_that_moved_is_not_put_into_the_queue() {
+    let hub = Hub::start();
+    let pr = open(&hub);
+    hub.simulator.require_merge_queue(REPO);
+    hub.push("feat/x", "b.txt", "b\n");
+    assert_eq!(merge(&hub, &pr), MergeOutcome::HeadMoved);
+    assert_eq!(hub.simulator.merge_queue(REPO), Vec::<u64>::new());
+}
+
+#[test]
+fn a_lost_answer_of_the_queue_is_found_out() {
+    for kind in [
+        FaultKind::BadGateway,
+        FaultKind::BadGatewayAfterApplying,
+        FaultKind::CutShort,
+    ] {
+        let hub = Hub::start();
+        let pr = open(&hub);
+        hub.simulator.require_merge_queue(REPO);
+        hub.simulator.inject(Fault {
+            skip: 1,
+            ..Fault::next("POST", "/graphql", kind)
+        });
+        assert_eq!(merge(&hub, &pr), MergeOutcome::Queued, "{kind:?}");
+        assert_eq!(hub.simulator.pending_faults(), 0);
+        assert_eq!(hub.simulator.merge_queue(REPO), [1]);
+    }
+}
+
+#[test]
+fn a_draft_in_front_of_a_queue_is_refused_with_the_reason() {
+    let hub = Hub::start();
+    hub.push("feat/x", "a.txt", "a\n");
+    let new = NewPullRequest {
+        title: "x".to_owned(),
+        body: String::new(),
+        branch: BranchName::parse("feat/x").unwrap(),
+        base: BranchName::parse("main").unwrap(),
+        draft: true,
+    };
+    let pr = hub.forge.open(&new).unwrap();
+    hub.simulator.require_merge_queue(REPO);
+    let MergeOutcome::Refused { reason } = merge(&hub, &pr) else {
+        panic!("a draft was queued");
+    };
+    assert!(reason.contains("not in a state"), "{reason}");
+}
