@@ -2,6 +2,7 @@
 //! wakes runs when their timers are due.
 
 mod children;
+mod hints;
 mod owned_run;
 
 use self::owned_run::{Held, OwnedRun, UnderWay};
@@ -384,28 +385,6 @@ impl<'env> Dispatch<'env> {
         self.dirty.extend(apart);
         self.dirty.retain(|run| self.flights.contains_key(run));
         self.hear();
-    }
-
-    /// A webhook hint triggers a poll before its timer.
-    fn hear(&mut self) {
-        let Some(hints) = self.executor.hints else {
-            return;
-        };
-        // A hint that is not heard costs time, never a comment.
-        let heard = hints.log.newer_than(self.heard, hints.repository);
-        let mut words = Vec::new();
-        for hint in heard.unwrap_or_default() {
-            self.heard = self.heard.max(hint.number);
-            let looking = self
-                .flights
-                .iter()
-                .filter(|(_, flight)| flight.pr == Some(hint.nudge.pr));
-            words.extend(looking.filter_map(|(id, _)| {
-                let timer = Timer::Poll;
-                self.word(id, Event::Woken { timer }, format!("hint/{}", hint.number))
-            }));
-        }
-        self.tell(words);
     }
 
     /// Wakes runs whose timers are due.

@@ -9,10 +9,11 @@ use crate::journal::Journal;
 use crate::lease::{Lease, Whoami};
 use crate::ports::{Claimed, NudgeLog};
 use crate::tree;
-use drive_core::ids::DedupeKey;
+use drive_core::ids::{DedupeKey, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::ProcessIdentity;
 use drive_core::run::{Effect, EffectResult, Event, Note, Run};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Performs effects.
@@ -24,6 +25,11 @@ pub trait Performer: Sync {
     /// A run has changed. What is shown of it elsewhere is brought up to date.
     fn changed(&self, run: &Run) {
         let _ = run;
+    }
+
+    /// The pull requests on which something happened that their runs do not know yet.
+    fn touched(&self) -> BTreeSet<PrNumber> {
+        BTreeSet::new()
     }
 }
 

@@ -152,7 +152,7 @@ const CONTENT: [&str; 7] = [
 
 /// Whether the text of an approval asks for something. In doubt it does: a request that is overlooked
 /// is lost, and praise that is taken for one costs a round.
-fn asks_for_something(body: &str) -> bool {
+pub(super) fn asks_for_something(body: &str) -> bool {
     let quoted = |line: &str| line.trim_start().starts_with('>');
     let has_block = body.contains("```") || body.contains("- [ ]") || body.contains("* [ ]");
     let text: Vec<&str> = body.lines().filter(|line| !quoted(line)).collect();

@@ -133,6 +133,15 @@ impl Checks {
         }
     }
 
+    /// The same without what drive reports itself.
+    #[must_use]
+    pub fn without_own(&self) -> Self {
+        let mut others = self.clone();
+        others.checks.retain(|check| !check.is_own());
+        others.required.retain(|name| !is_own(name));
+        others
+    }
+
     /// The failed checks that a fixer can do something about: all but drive's own.
     pub fn failing(&self) -> impl Iterator<Item = &Check> {
         let checks = self.checks.iter();

@@ -68,6 +68,9 @@ impl fmt::Display for Reason {
     }
 }
 
+/// What the login of an app's bot ends with.
+const BOT: &str = "[bot]";
+
 /// Logins whose comments count besides those with write permission. Letter case does not matter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trusted(BTreeSet<String>);
@@ -82,9 +85,12 @@ impl Trusted {
         Self(names.filter(|name| !name.is_empty()).collect())
     }
 
-    /// Whether this login is listed.
+    /// Whether this login is listed. The name of an app covers its bot: only an administrator lets an
+    /// app write here.
     pub fn contains(&self, login: &str) -> bool {
-        self.0.contains(&login.to_lowercase())
+        let login = login.to_lowercase();
+        let app = login.strip_suffix(BOT);
+        self.0.contains(&login) || app.is_some_and(|app| self.0.contains(app))
     }
 }
 
@@ -190,7 +196,7 @@ fn known_login(author: &Author) -> Option<&str> {
 
 /// Whether a program speaks and not a person.
 pub fn is_bot(author: &Author) -> bool {
-    let named_so = |login: &String| login.to_lowercase().ends_with("[bot]");
+    let named_so = |login: &String| login.to_lowercase().ends_with(BOT);
     author.is_bot || author.login.as_ref().is_some_and(named_so)
 }
 

@@ -137,6 +137,8 @@ kinds! {
         SteeringUnapproved: "steeringUnapproved", Work, "The change touches steering files, and no person approved its latest commit.", "Read the named files, approve the pull request, then merge it with `drive runs resume`.";
         Unheard: "unheard", Work, "The pull request could not be read, so drive concluded nothing from it.", "Read it yourself; `drive doctor` shows whether the forge can be reached.";
         Objected: "objected", Work, "A person requests changes, so drive merged nothing.", "Resolve what the review asks for, or dismiss it, then merge by hand.";
+        ChecksFailed: "checksFailed", Work, "A check of the forge failed, and no fixer could help.", "Read its log on the forge.";
+        ChecksPending: "checksPending", Work, "A check of the forge did not end in time, so drive merged nothing.", "Merge by hand once it passed.";
         CommentsOpen: "commentsOpen", Work, "People wrote more comments than drive could deal with.", "Read what is open with `drive runs show`, then decide yourself.";
         MergedUnheard: "mergedUnheard", Work, "A person wrote right before the merge, and was read only after it.", "Read the comment; the hint has the command that reverts the merge.";
         LandedBroken: "landedBroken", Work, "The merged result differs from what was verified, and fails verification.", "Revert it with the command in the hint, or repair it at once.";

@@ -15,12 +15,12 @@ mod status;
 pub use flow::{IllegalEvent, NotResumable, fold, require_resumable, step};
 pub use model::{
     Adopted, AfterEnd, AgentJob, Answer, Approved, Ask, BranchAt, BranchTip, BuildTerms,
-    ChangedLines, Child, ChildReport, ChildStage, ChildState, ClosingPost, CommitSummary, Counts,
-    Description, DoneWhen, EVENT_FORMAT, Effect, EffectResult, Entry, Event, FixerResult, Flow,
-    ForgeAct, ForgeAnswer, Halt, Heard, HoldFor, IgnoredComment, Injected, JobComment, JobFinding,
-    JobInput, JobRecord, Judged, Ledger, Life, LineRemark, Makes, Merge, MergeStep, MergeWhen,
-    Note, Objected, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, Panel, Parent, Part, Pause,
-    PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck, PollResult, Posting, Publish,
+    ChangedLines, Child, ChildReport, ChildStage, ChildState, Ci, ClosingPost, CommitSummary,
+    Counts, Description, DoneWhen, EVENT_FORMAT, Effect, EffectResult, Entry, Event, FixerResult,
+    Flow, ForgeAct, ForgeAnswer, Halt, Heard, HoldFor, IgnoredComment, Injected, JobComment,
+    JobFinding, JobInput, JobRecord, Judged, Ledger, Life, LineRemark, Makes, Merge, MergeStep,
+    MergeWhen, Note, Objected, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, Panel, Parent, Part,
+    Pause, PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck, PollResult, Posting, Publish,
     Published, Record, Remark, RemarkRecord, Request, ResumeStep, Resumption, Retry, ReviewOf,
     ReviewRecord, ReviewTerms, RollBackCost, Round, RoundJob, RoundRecord, RoundStep, Run, RunKind,
     RunMessage, STATE_FORMAT, SeverityTotals, Shutdown, ShutdownStep, SpawnStage, Spent, Stage,

@@ -1,8 +1,11 @@
 //! Summary of a cruise for people, scripts and the state file in its sandbox.
 
-use super::flow::{NotResumable, needs_budget, require_resumable, root_id, waits_for};
+use super::flow::{
+    NotResumable, checks_named, needs_budget, require_resumable, root_id, waits_for,
+};
 use super::model::{Effect, Flow, Phase, PlanCheck, RoundJob, Run, RunKind, Stage, Timer};
 use crate::agent::answer::Finding;
+use crate::forge::checks::{Gate, gate};
 use crate::phase::{MOST_PENDING, PhaseName, PhaseState, STATE_FILE_VERSION};
 use crate::problem::Kind;
 use crate::review::{Domain, LastWord, Move, distinct, is_blocking};
@@ -187,12 +190,31 @@ fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
     if let Some(trouble) = &phase.watch.trouble {
         return Some(format!("the forge: {trouble}"));
     }
+    if let (Stage::Watching, Some(waits)) = (&phase.stage, waits_for_checks(phase)) {
+        return Some(waits);
+    }
+    if let (Stage::Watching, Some(objected)) = (&phase.stage, phase.watch.objections.first()) {
+        return Some(format!(
+            "{}, who requests changes; comments, merge or close",
+            objected.by
+        ));
+    }
     match (&phase.stage, &phase.plan) {
         (Stage::Watching, PlanCheck::Valid { .. }) => {
             Some("approval of the plan, comments, merge or close".to_owned())
         }
         (Stage::Watching, _) => Some("comments, merge or close".to_owned()),
         _ => None,
+    }
+}
+
+/// The checks that a phase waits for.
+fn waits_for_checks(phase: &Phase) -> Option<String> {
+    phase.ci.since?;
+    let known = phase.ci.of(phase.pushed.as_ref())?;
+    match gate(&known.without_own()) {
+        Gate::Pending { names } | Gate::Missing { names } => Some(checks_named(&names)),
+        Gate::Green | Gate::Red { .. } => None,
     }
 }
 
@@ -247,6 +269,9 @@ pub fn paused_for(run: &Run) -> Option<String> {
     }
     let (retry, hold) = match &run.flow {
         _ if run.shutdown.is_some() => (Some("the last report to its parent"), None),
+        Flow::Phase { phase } if waits_for_checks(phase).is_some() => {
+            return waits_for_checks(phase);
+        }
         Flow::Phase { phase } => {
             let retry = phase.retry.as_ref().map(|retry| retry.why.as_str());
             (retry, phase.hold())

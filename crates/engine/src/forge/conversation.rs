@@ -7,6 +7,7 @@ use drive_core::Problem;
 use drive_core::forge::marker::MarkerKey;
 use drive_core::forge::trust::Trusted;
 use drive_core::ids::PrNumber;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How drive speaks and listens on a forge.
@@ -40,6 +41,11 @@ impl Conversation {
             key,
             trusted,
         }
+    }
+
+    /// The pull requests on which a poll for another one found something.
+    pub fn take_touched(&self) -> BTreeSet<PrNumber> {
+        self.coalescer.take_touched()
     }
 
     /// What changed on a pull request. Concurrent calls share one poll of the repository.

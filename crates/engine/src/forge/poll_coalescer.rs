@@ -1,14 +1,19 @@
 //! Coalesces polls: all runs that poll the same repository at the same time share one request.
 //!
 //! A thousand pull requests that are due together cost one poll, not a thousand: callers that arrive
-//! during a poll share the next one.
+//! during a poll share the next one. A poll also shows what happened on pull requests that nobody asks
+//! about now; whoever watches them is woken, instead of waiting for a timer of its own.
 
 use crate::ports::{Polled, Since};
+use drive_core::forge::PrState;
 use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// How many pull requests are remembered.
+const MOST_WATCHED: usize = 10_000;
 
 /// One poll of a repository.
 type Poll = dyn Fn(&[PrNumber], Since) -> Result<Polled, Problem> + Send + Sync;
@@ -26,6 +31,10 @@ struct Queue {
     /// Callers that wait for the next poll, by ticket.
     waiting: BTreeMap<u64, Waiter>,
     answers: BTreeMap<u64, Result<Polled, Problem>>,
+    /// Every pull request that was asked about, and up to where it was read.
+    watched: BTreeMap<PrNumber, Timestamp>,
+    /// Those of them on which something happened since.
+    touched: BTreeSet<PrNumber>,
     /// Whether a poll is under way.
     polling: bool,
 }
@@ -58,6 +67,7 @@ impl PollCoalescer {
         queue.tickets += 1;
         let ticket = queue.tickets;
         queue.waiting.insert(ticket, Waiter { pr, from });
+        queue.watch(pr, from);
         loop {
             if let Some(answer) = queue.answers.remove(&ticket) {
                 return answer;
@@ -73,20 +83,18 @@ impl PollCoalescer {
                 waiting: std::mem::take(&mut queue.waiting),
                 answer: Err(panicked()),
             };
+            let watched: Vec<PrNumber> = queue.watched.keys().copied().collect();
             drop(queue);
-            shared.answer = self.poll_for(shared.waiting.values());
+            let from = shared.waiting.values().map(|waiter| waiter.from).min();
+            shared.answer = (self.poll)(&watched, Since(from));
             drop(shared);
             queue = self.lock();
         }
     }
 
-    fn poll_for<'a>(
-        &self,
-        waiting: impl Iterator<Item = &'a Waiter> + Clone,
-    ) -> Result<Polled, Problem> {
-        let watched: Vec<PrNumber> = waiting.clone().map(|waiter| waiter.pr).collect();
-        let from = waiting.map(|waiter| waiter.from).min();
-        (self.poll)(&watched, Since(from))
+    /// The pull requests on which something happened that nobody was told yet.
+    pub(crate) fn take_touched(&self) -> BTreeSet<PrNumber> {
+        std::mem::take(&mut self.lock().touched)
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
@@ -104,6 +112,9 @@ struct SharedPoll<'a> {
 impl Drop for SharedPoll<'_> {
     fn drop(&mut self) {
         let mut queue = self.coalescer.lock();
+        if let Ok(polled) = &self.answer {
+            queue.notice(polled, &self.waiting);
+        }
         for (ticket, waiter) in &self.waiting {
             let answer = match &self.answer {
                 Ok(polled) => Ok(waiter.part_of(polled)),
@@ -113,6 +124,39 @@ impl Drop for SharedPoll<'_> {
         }
         queue.polling = false;
         self.coalescer.changed.notify_all();
+    }
+}
+
+impl Queue {
+    fn watch(&mut self, pr: PrNumber, from: Timestamp) {
+        self.watched.insert(pr, from);
+        self.touched.remove(&pr);
+        if self.watched.len() > MOST_WATCHED {
+            self.watched.pop_first();
+        }
+    }
+
+    /// Notes what happened on pull requests that nobody asked about. One that is closed is told once.
+    fn notice(&mut self, polled: &Polled, asked: &BTreeMap<u64, Waiter>) {
+        let comments = polled.comments.iter();
+        let comments = comments.map(|one| (one.pr, one.key.updated_at));
+        let pulls = polled.pull_requests.iter();
+        let pulls = pulls.map(|one| (one.number, one.updated_at));
+        for (pr, at) in comments.chain(pulls) {
+            let is_asked = asked.values().any(|waiter| waiter.pr == pr);
+            if let Some(known) = self.watched.get_mut(&pr)
+                && at > *known
+            {
+                *known = at;
+                if !is_asked {
+                    self.touched.insert(pr);
+                }
+            }
+        }
+        let ended = polled.pull_requests.iter();
+        for one in ended.filter(|one| one.state != PrState::Open) {
+            self.watched.remove(&one.number);
+        }
     }
 }
 
@@ -147,7 +191,7 @@ fn panicked() -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use drive_core::forge::{PrState, PullRequest};
+    use drive_core::forge::PullRequest;
     use drive_core::ids::{BranchName, CommitSha};
     use std::sync::Arc;
     use std::sync::mpsc::{Sender, channel};
@@ -235,7 +279,7 @@ mod tests {
         assert_eq!(polls[0], (vec![1], Since(Some(at(5)))));
         assert_eq!(
             (watched, polls[1].1),
-            ((2..=40).collect(), Since(Some(at(2))))
+            ((1..=40).collect(), Since(Some(at(2))))
         );
         let queue = coalescer.lock();
         assert!(queue.waiting.is_empty() && queue.answers.is_empty() && !queue.polling);
@@ -278,5 +322,40 @@ mod tests {
             assert!(caught.is_err());
             assert!(!coalescer.lock().polling);
         }
+    }
+
+    #[test]
+    fn a_poll_for_one_pull_request_tells_what_happened_on_the_others_once() {
+        let coalescer = PollCoalescer::new(|watched, _| {
+            let mut polled = answer(&[], 30);
+            for pr in watched {
+                let mut changed = pull_request(pr.get());
+                changed.updated_at = at(20);
+                polled.pull_requests.push(changed);
+            }
+            Ok(polled)
+        });
+        let poll = |pr, from| {
+            coalescer
+                .poll(PrNumber::new(pr), Since(Some(at(from))))
+                .unwrap()
+        };
+        poll(1, 5);
+        poll(2, 25);
+        assert_eq!(
+            coalescer.take_touched(),
+            BTreeSet::new(),
+            "both asked themselves"
+        );
+        coalescer.lock().watch(PrNumber::new(3), at(10));
+        let mine = poll(2, 26);
+        assert_eq!(mine.pull_requests.len(), 1, "each is told of its own");
+        assert_eq!(coalescer.take_touched(), BTreeSet::from([PrNumber::new(3)]));
+        poll(2, 27);
+        assert_eq!(
+            coalescer.take_touched(),
+            BTreeSet::new(),
+            "nothing happened since"
+        );
     }
 }

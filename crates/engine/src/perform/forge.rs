@@ -1,11 +1,12 @@
 //! Reads and writes pull requests: polls, comments, reviews, descriptions.
 
 use super::World;
-use super::reading::read;
+use super::reading::{Wanted, read};
 use crate::executor::Task;
 use crate::forge::Conversation;
 use crate::ports::{CommitStatus, Forge, LineComment, NewReview, Post, Reaction, StatusState};
 use drive_core::agent::Secrets;
+use drive_core::forge::checks::REVIEW_CONTEXT;
 use drive_core::forge::marker::{Claim, Place};
 use drive_core::forge::trust::part_of_line;
 use drive_core::forge::{Surface, part, text};
@@ -13,8 +14,6 @@ use drive_core::ids::{CommitSha, EffectKey, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{EffectResult, ForgeAct, ForgeAnswer, LineRemark};
 
-/// Under which name the status of a commit is set.
-const STATUS_CONTEXT: &str = "drive/review";
 /// The longest marker with the text around it.
 const MARKER_ROOM: usize = 1024;
 
@@ -44,9 +43,19 @@ impl World<'_> {
             secrets: &self.secrets.secrets,
         };
         let answer = match act {
-            ForgeAct::Poll { since, approvals } => ForgeAnswer::Polled {
-                poll: Box::new(read(talk, task.run, pr, *since, *approvals)?),
-            },
+            ForgeAct::Poll {
+                since,
+                approvals,
+                checks,
+            } => {
+                let wanted = Wanted {
+                    since: *since,
+                    opinions: *approvals,
+                    checks: checks.as_ref(),
+                };
+                let poll = Box::new(read(talk, task.run, pr, wanted)?);
+                ForgeAnswer::Polled { poll }
+            }
             ForgeAct::React { comment } => {
                 forge.react(pr, *comment, Reaction::Eyes)?;
                 ForgeAnswer::Done
@@ -103,14 +112,9 @@ impl World<'_> {
                 passed,
                 description,
             } => {
-                let state = if *passed {
-                    StatusState::Success
-                } else {
-                    StatusState::Failure
-                };
                 let status = CommitStatus {
-                    context: STATUS_CONTEXT,
-                    state,
+                    context: REVIEW_CONTEXT,
+                    state: status(*passed),
                     description,
                 };
                 forge.set_status(sha, &status)?;
@@ -118,6 +122,14 @@ impl World<'_> {
             }
         };
         Ok(EffectResult::OnForge { answer })
+    }
+}
+
+fn status(passed: bool) -> StatusState {
+    if passed {
+        StatusState::Success
+    } else {
+        StatusState::Failure
     }
 }
 

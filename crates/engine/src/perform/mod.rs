@@ -19,11 +19,12 @@ use crate::ports::{
     Sandboxes, VersionControl,
 };
 use drive_core::agent::AgentEvent;
-use drive_core::ids::{EffectKey, RunId, SandboxId};
+use drive_core::ids::{EffectKey, PrNumber, RunId, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{BranchTip, Effect, EffectResult, Note, Run, phase_state};
 use drive_core::sandbox::Sandbox;
 use drive_core::secrets::{SecretPolicy, redact_result};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// The number of the note about a sandbox that was mended; those of agents begin at 1.
@@ -93,6 +94,12 @@ impl Performer for World<'_> {
     fn changed(&self, run: &Run) {
         self.observer.changed(run);
         self.write_phase(run);
+    }
+
+    fn touched(&self) -> BTreeSet<PrNumber> {
+        self.forge
+            .map(Conversation::take_touched)
+            .unwrap_or_default()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Promotes a commit: verifies it, then merges exactly what was verified.
 
 use super::World;
-use super::reading::read;
+use super::reading::{Wanted, read};
 use crate::executor::Task;
 use crate::forge::Conversation;
 use crate::ports::{MergeOutcome, Place, Promotion, PromotionGate};
@@ -91,7 +91,12 @@ impl World<'_> {
         let (Some(pr), Ok(talk)) = (pr, self.require_forge()) else {
             return Vec::new();
         };
-        let read = read(talk, task.run, pr.number, None, false);
+        let wanted = Wanted {
+            since: None,
+            opinions: false,
+            checks: None,
+        };
+        let read = read(talk, task.run, pr.number, wanted);
         read.map(|poll| poll.comments).unwrap_or_default()
     }
 
@@ -132,7 +137,12 @@ impl World<'_> {
         if forge.fetch(pr)?.state != PrState::Merged {
             self.require_approved(task, head, protected)?;
             // The last thing before the merge: whoever wrote until now is heard.
-            let mut poll = read(talk, task.run, pr, None, true)?;
+            let wanted = Wanted {
+                since: None,
+                opinions: true,
+                checks: Some(head),
+            };
+            let mut poll = read(talk, task.run, pr, wanted)?;
             // The run knows their words without secrets.
             redact_comments(&self.secrets.secrets, &mut poll.comments);
             if let Flow::Phase { phase } = &task.run.flow

@@ -6,23 +6,36 @@ use drive_core::Problem;
 use drive_core::forge::marker::{MarkerCheck, Place};
 use drive_core::forge::trust::{OwnPosts, Reason, Verdict};
 use drive_core::forge::{Author, Comment, approval};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::run::{Approved, IgnoredComment, Objected, PollResult, Run};
 use drive_core::time::Timestamp;
 
-/// Reads the state of the pull request, new comments, and this run's own replies. Opinions are read
-/// on request, or when a review changed. `since` nothing reads everything.
+/// What is to be read.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    /// From when on; `None` is everything.
+    pub(super) since: Option<Timestamp>,
+    /// Whether approvals and requests for changes are read even if no review changed.
+    pub(super) opinions: bool,
+    /// The commit whose checks are read as well.
+    pub(super) checks: Option<&'a CommitSha>,
+}
+
+/// Reads the state of the pull request, new comments, and this run's own replies.
 pub(super) fn read(
     talk: &Conversation,
     run: &Run,
     pr: PrNumber,
-    since: Option<Timestamp>,
-    opinions: bool,
+    wanted: Wanted<'_>,
 ) -> Result<PollResult, Problem> {
+    let since = wanted.since;
     let polled = talk.poll(pr, Since(since))?;
     let mut sorted = Sorted::sort(talk, run, pr, &polled);
     let mut found = PollResult::default();
-    if opinions || polled.comments.iter().any(approval::is_verdict) {
+    if let Some(head) = wanted.checks {
+        found.checks = Some(talk.forge.checks(pr, head)?);
+    }
+    if wanted.opinions || polled.comments.iter().any(approval::is_verdict) {
         sorted.weigh(talk, pr, &mut found)?;
     }
     let pull_request = polled.pull_requests.iter().find(|one| one.number == pr);

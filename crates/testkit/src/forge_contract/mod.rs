@@ -65,6 +65,8 @@ macro_rules! forge_contract {
                 a_thread_is_resolved_by_any_of_its_comments,
                 an_approval_stands_for_the_head_it_was_given_for,
                 a_later_verdict_of_the_same_person_takes_an_approval_back,
+                a_request_for_changes_stands_until_its_author_approves,
+                a_resolved_thread_is_told_with_its_comments,
             }
             checking: {
                 the_statuses_of_a_head_are_its_checks,

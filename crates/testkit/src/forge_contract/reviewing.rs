@@ -2,8 +2,8 @@
 
 use super::ForgeFixture;
 use super::fixture::{all_comments, containing, open, post};
-use drive_core::forge::{Comment, Permission, PullRequest, ReviewState, Surface};
-use drive_engine::ports::{LineComment, NewReview, PostedReview};
+use drive_core::forge::{Aside, Comment, Permission, PullRequest, ReviewState, Surface};
+use drive_engine::ports::{LineComment, NewReview, PostedReview, Since};
 
 const REVIEW: &str = "<!-- drive:test:review -->";
 const FIRST: &str = "<!-- drive:test:line1 -->";
@@ -186,6 +186,47 @@ pub fn a_later_verdict_of_the_same_person_takes_an_approval_back(fixture: &dyn F
     let pushed = fixture.push("feat/unapprove", "fixed.txt", "fixed\n");
     fixture.review("wim", pr.number, ReviewState::Approved, "now it is");
     assert_eq!(approved(fixture, &pr), [("wim".to_owned(), pushed)]);
+}
+
+/// A request for changes stands, whatever is pushed, until its author approves.
+pub fn a_request_for_changes_stands_until_its_author_approves(fixture: &dyn ForgeFixture) {
+    fixture.add_person("wim", Permission::Write);
+    let pr = open(fixture, "feat/objected");
+    let objected = || {
+        let standing = fixture.forge().opinions(pr.number).unwrap().objections;
+        standing
+            .into_iter()
+            .filter_map(|one| one.author.login)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(objected(), Vec::<String>::new());
+    fixture.review("wim", pr.number, ReviewState::ChangesRequested, "not yet");
+    fixture.pass_time();
+    fixture.push("feat/objected", "fixed.txt", "fixed\n");
+    fixture.review("wim", pr.number, ReviewState::Commented, "thanks");
+    assert_eq!(objected(), ["wim"]);
+    fixture.pass_time();
+    fixture.review("wim", pr.number, ReviewState::Approved, "");
+    assert_eq!(objected(), Vec::<String>::new());
+}
+
+/// A whole reading tells which threads are resolved.
+pub fn a_resolved_thread_is_told_with_its_comments(fixture: &dyn ForgeFixture) {
+    fixture.add_person("wim", Permission::Write);
+    let pr = open(fixture, "feat/settled");
+    let said = fixture.comment_on_line("wim", pr.number, "src/lib.rs", 2, "rename it");
+    let aside = || {
+        let polled = fixture.forge().poll(&[pr.number], Since(None)).unwrap();
+        assert_eq!(polled.missing, None);
+        let mut comments = polled.comments.into_iter();
+        comments
+            .find(|one| one.key.comment() == said)
+            .unwrap()
+            .aside
+    };
+    assert_eq!(aside(), None);
+    fixture.forge().resolve(pr.number, said).unwrap();
+    assert_eq!(aside(), Some(Aside::Resolved));
 }
 
 /// Who approves which commit.

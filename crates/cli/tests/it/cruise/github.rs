@@ -1,6 +1,6 @@
 //! The same on GitHub, simulated.
 
-use crate::cruise::crew::{REPO, on_github, status, until, until_quiet};
+use crate::cruise::crew::{REPO, github, on_github, status, until, until_quiet};
 use crate::stage::Stage;
 use drive_adapters::SystemClock;
 use drive_adapters::store::{Database, SqliteNudges};
@@ -8,7 +8,9 @@ use drive_core::forge::webhook::Nudge;
 use drive_core::forge::{Permission, ReviewState};
 use drive_core::ids::PrNumber;
 use drive_engine::ports::Nudges;
+use drive_testkit::github::Simulator;
 use std::sync::Arc;
+use std::time::Duration;
 
 #[test]
 fn a_webhook_that_another_process_heard_makes_the_owner_look_at_once() {
@@ -136,5 +138,120 @@ fn without_its_journal_a_cruise_goes_on_from_its_sandbox_and_answers_nothing_twi
         .filter(|text| text.contains("Fixed in "))
         .count();
     assert_eq!(answers, 2, "{said:#?}");
+    assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
+}
+
+/// How many texts answer a comment: each begins with a quote of it.
+fn answers(simulator: &Simulator, to: &str) -> usize {
+    let said = simulator.conversation(REPO, 1);
+    let is_answer = |text: &&String| {
+        let first = text.lines().next().unwrap_or_default();
+        first.starts_with("> ") && first.ends_with(to)
+    };
+    said.iter().filter(is_answer).count()
+}
+
+#[test]
+fn a_review_that_is_dismissed_or_touched_is_answered_once() {
+    let (simulator, stage, mut owner) = on_github("200ms");
+    let state = ReviewState::ChangesRequested;
+    let review = simulator.review(REPO, "ann", 1, state, "Name the owner.");
+    let comment = simulator.comment(REPO, "ann", 1, "And the deadline.");
+    until("both answers", || {
+        answers(&simulator, "Name the owner.") + answers(&simulator, "And the deadline.") == 2
+    });
+    until_quiet(&stage, 1);
+    let rounds = status(&stage)["rounds"].as_u64().unwrap();
+    simulator.clock().advance(Duration::from_secs(120));
+    simulator.dismiss(REPO, review);
+    simulator.touch(REPO, comment);
+    simulator.comment(REPO, "ann", 1, "Thirdly, the costs.");
+    until_quiet(&stage, rounds + 1);
+    assert_eq!(status(&stage)["rounds"], rounds + 1);
+    for words in [
+        "Name the owner.",
+        "And the deadline.",
+        "Thirdly, the costs.",
+    ] {
+        assert_eq!(answers(&simulator, words), 1, "{words}");
+    }
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
+}
+
+#[test]
+fn what_was_put_aside_is_not_worked_on_until_it_is_brought_back() {
+    let (simulator, stage, mut owner) = on_github("1h");
+    let hidden = simulator.comment(REPO, "ann", 1, "Hidden words.");
+    simulator.minimize(REPO, hidden);
+    let settled = simulator.comment_on_line(REPO, "ann", 1, "plan.md", 1, "Settled words.");
+    simulator.set_resolved(REPO, settled, true);
+    simulator.comment(REPO, "ann", 1, "Open words.");
+    assert_eq!(stage.drive(&["cruise", "fix"]).code, Some(0));
+    until_quiet(&stage, 1);
+    assert_eq!(answers(&simulator, "Open words."), 1);
+    assert_eq!(answers(&simulator, "Hidden words."), 0);
+    assert_eq!(simulator.line_texts(REPO, 1), ["Settled words."]);
+    let heard = status(&stage)["comments"].to_string();
+    assert!(
+        !heard.contains("Hidden words.") && !heard.contains("Settled"),
+        "{heard}"
+    );
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
+}
+
+#[test]
+fn a_standing_request_for_changes_keeps_auto_approve_from_approving_and_is_said() {
+    let (simulator, stage) = github("200ms");
+    let owner = stage.start(&["cruise", "run", "Add user auth", "--auto-approve"]);
+    until("the pull request", || {
+        !simulator.pull_requests(REPO).is_empty()
+    });
+    simulator.review(REPO, "ann", 1, ReviewState::ChangesRequested, "");
+    let said = || simulator.conversation(REPO, 1).join("\n");
+    let told = "but the plan is not approved: ann requests changes";
+    until("what stands in the way", || said().contains(told));
+    until("the wait", || {
+        let waits = status(&stage)["waitingFor"].to_string();
+        waits.contains("ann, who requests changes")
+    });
+    simulator.review(REPO, "ann", 1, ReviewState::Approved, "LGTM, nice plan");
+    let ended = crate::stage::ended(owner);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.document["rounds"], 0, "praise is no work");
+    assert_eq!(said().matches(told).count(), 1);
+}
+
+#[test]
+fn a_comment_after_the_limit_gets_one_reply_that_says_what_it_waits_for() {
+    let (simulator, stage) = github("200ms");
+    let settings = std::fs::read_to_string(stage.path("repo/drive.toml")).unwrap();
+    let settings = settings.replace("[cruise]\n", "[cruise]\nmax_rounds = 1\n");
+    std::fs::write(stage.path("repo/drive.toml"), settings).unwrap();
+    let mut owner = stage.start(&["cruise", "run", "Add user auth"]);
+    until("the pull request", || status(&stage)["prNumber"] == 1);
+    until_quiet(&stage, 0);
+    simulator.comment(REPO, "ann", 1, "One.");
+    until("the first answer", || answers(&simulator, "One.") == 1);
+    simulator.comment(REPO, "ann", 1, "Two.");
+    let said = || simulator.conversation(REPO, 1).join("\n");
+    until("the limit", || {
+        said().contains("Waiting for a person: fixer round limit")
+    });
+    simulator.comment(REPO, "ann", 1, "Three.");
+    until("the reply", || {
+        said().contains("Noted; this waits for a person")
+    });
+    let polled = || status(&stage)["nextPollAt"].to_string();
+    let before = polled();
+    until("the next look", || {
+        !polled().contains("null") && polled() != before
+    });
+    assert_eq!(answers(&simulator, "Three."), 1);
+    owner.kill().unwrap();
+    owner.wait().unwrap();
     assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
 }

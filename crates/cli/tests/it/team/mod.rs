@@ -5,6 +5,7 @@ mod approvals;
 mod arena;
 mod deaths;
 mod github;
+mod hearing;
 mod inert;
 mod insisting;
 mod locks;

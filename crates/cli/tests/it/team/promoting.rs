@@ -17,7 +17,7 @@ on_both_forges!(
 );
 
 /// A rule of the base for everything.
-fn rule(arena: &Arena, commands: &str) {
+pub(super) fn rule(arena: &Arena, commands: &str) {
     let skip = if commands.contains("targeted_tests") {
         ""
     } else {
@@ -40,7 +40,7 @@ fn state(arena: &Arena) -> PathBuf {
 }
 
 /// The reports that were kept, each with the verdict and the base it is about.
-fn reports(arena: &Arena) -> Vec<(String, String)> {
+pub(super) fn reports(arena: &Arena) -> Vec<(String, String)> {
     let kept = fs::read_dir(state(arena).join("verifications")).unwrap();
     let mut reports: Vec<Value> = kept
         .map(|file| serde_json::from_slice(&fs::read(file.unwrap().path()).unwrap()).unwrap())
@@ -53,7 +53,7 @@ fn reports(arena: &Arena) -> Vec<(String, String)> {
         .collect()
 }
 
-fn workspaces(arena: &Arena) -> Vec<PathBuf> {
+pub(super) fn workspaces(arena: &Arena) -> Vec<PathBuf> {
     let found = fs::read_dir(state(arena).join("sandboxes"));
     let entries = found.into_iter().flatten().flatten();
     entries
@@ -166,7 +166,7 @@ fn the_rules_of_the_candidate_do_not_count(arena: Arena) {
 }
 
 /// Stages that last until [`Arena::go`], a minute at most.
-fn rule_that_waits(arena: &Arena) {
+pub(super) fn rule_that_waits(arena: &Arena) {
     // A stage sees its workspace alone.
     let waits = "n=0; while [ ! -e go ] && [ $n -lt 600 ]; do n=$((n + 1)); sleep 0.1; done";
     rule(
@@ -176,7 +176,7 @@ fn rule_that_waits(arena: &Arena) {
 }
 
 /// Lets every verification go on until the team has ended.
-fn let_go(arena: &Arena, mut team: Child) -> Ended {
+pub(super) fn let_go(arena: &Arena, mut team: Child) -> Ended {
     while team.try_wait().unwrap().is_none() {
         for workspace in workspaces(arena) {
             // One that is being made or removed is met again, or gone.

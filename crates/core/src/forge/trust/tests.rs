@@ -283,3 +283,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_name_of_an_app_covers_its_bot_and_not_the_other_way_round() {
+    let trusts = |listed: &str, login: &str| Trusted::new([listed]).contains(login);
+    assert!(trusts("ci-bot", "ci-bot[bot]"));
+    assert!(trusts("@CI-Bot", "ci-bot[bot]"));
+    assert!(trusts("ci-bot[bot]", "ci-bot[bot]"));
+    assert!(!trusts("ci-bot[bot]", "ci-bot"));
+    assert!(!trusts("ci", "ci-bot[bot]"));
+}

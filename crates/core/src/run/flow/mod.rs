@@ -25,6 +25,7 @@ mod step;
 mod tree;
 
 pub(super) use cruise::{needs_budget, waits_for};
+pub(super) use phase::named as checks_named;
 pub use resume::{NotResumable, require_resumable};
 pub use step::{IllegalEvent, fold, step};
 pub(super) use tree::root_id;

@@ -37,6 +37,9 @@ impl PhaseFlow<'_> {
         if self.objection().is_some() {
             return self.objected_to();
         }
+        if let Some(problem) = self.against_merge() {
+            return self.say_not_merged(problem);
+        }
         let Some(base) = self.base() else {
             return self.not_merged("its base branch is unknown");
         };
@@ -160,6 +163,14 @@ impl PhaseFlow<'_> {
         }
         if self.objection().is_some() {
             return self.objected_to();
+        }
+        if self.pending_checks().is_some() {
+            // They are waited for, within their limit.
+            self.state.end = None;
+            return self.close_batch();
+        }
+        if let Some(problem) = self.against_merge() {
+            return self.say_not_merged(problem);
         }
         let who = unread.first().map_or("somebody", |entry| &entry.author);
         self.not_merged(&format!(

@@ -109,7 +109,8 @@ impl PhaseFlow<'_> {
             action: Some(answer.action),
             commit: answer.commit,
             note: answer.note,
-            review: Some(finding.review.clone()),
+            // What a check found is of no review.
+            review: (finding.review.round > 0).then(|| finding.review.clone()),
             text: Some(remembered(&finding.body)),
         });
     }

@@ -339,6 +339,7 @@ impl PhaseFlow<'_> {
             RoundStep::Commit if self.is_committed(&round) => self.check(round),
             // What was not committed is saved, and the next agent is told of it.
             RoundStep::WritePlan
+            | RoundStep::Apply { .. }
             | RoundStep::Agent
             | RoundStep::Commit
             | RoundStep::RollBack { .. } => self.repeat_agent(round),

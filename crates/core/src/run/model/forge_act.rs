@@ -1,7 +1,7 @@
 use super::merge::BranchAt;
 use super::watch::{Approved, Objected};
 use crate::forge::trust::Reason;
-use crate::forge::{Comment, CommentRef, PrState};
+use crate::forge::{Checks, Comment, CommentRef, PrState};
 use crate::ids::CommitSha;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,9 @@ pub enum ForgeAct {
         /// Whether to read the current approvals even if nothing new was written.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         approvals: bool,
+        /// The commit whose checks are read as well.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        checks: Option<CommitSha>,
     },
     /// React to a comment to show that drive has seen it.
     React {
@@ -196,6 +199,9 @@ pub struct PollResult {
     /// The requests for changes by trusted authors that stand; `None` if they were not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objections: Option<Vec<Objected>>,
+    /// The checks of the commit that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<Checks>,
     /// What could not be read or judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,

@@ -291,6 +291,16 @@ impl Ledger {
         self.open().any(|entry| entry.life == Life::Seen)
     }
 
+    /// Gives these comments to a round.
+    pub(in crate::run) fn dispatch_these(&mut self, round: u32, keys: &[CommentVersion]) {
+        for key in keys {
+            if let Some(entry) = self.entries.get_mut(key) {
+                entry.tries += 1;
+                entry.life = Life::Dispatched { round };
+            }
+        }
+    }
+
     /// Gives the oldest waiting comments to a fixer, at most so many.
     pub(in crate::run) fn dispatch(&mut self, round: u32, most: usize) -> Vec<CommentVersion> {
         let mut waiting: Vec<&Entry> = self
@@ -303,12 +313,7 @@ impl Ledger {
             .take(most)
             .map(|entry| entry.key.clone())
             .collect();
-        for key in &batch {
-            if let Some(entry) = self.entries.get_mut(key) {
-                entry.tries += 1;
-                entry.life = Life::Dispatched { round };
-            }
-        }
+        self.dispatch_these(round, &batch);
         batch
     }
 

@@ -1,6 +1,7 @@
 //! Stored data of a run: what the journal and the state hold. No decisions are made here.
 
 mod ask;
+mod ci;
 mod effect;
 mod event;
 mod forge_act;
@@ -25,6 +26,7 @@ mod tree;
 mod watch;
 
 pub use ask::{Ask, Injected};
+pub use ci::Ci;
 pub use effect::{AgentJob, ChangedLines, Effect, EffectResult, JobComment, JobFinding, JobInput};
 pub use event::{Event, Note};
 pub use forge_act::{

@@ -1,6 +1,7 @@
 //! A phase: one sandbox, one branch and one pull request, from the first commit to the end.
 
 use super::ask::Injected;
+use super::ci::Ci;
 use super::effect::Effect;
 use super::forge_act::{ForgeAct, PollResult};
 use super::ledger::{Entry, Ledger};
@@ -13,6 +14,7 @@ use super::round::Round;
 use super::threads::Threads;
 use super::watch::Watch;
 use crate::Problem;
+use crate::forge::checks::{Gate, gate};
 use crate::forge::inline::FileDiff;
 use crate::forge::{Comment, CommentRef};
 use crate::ids::{CommitSha, EffectKey};
@@ -87,6 +89,9 @@ pub struct Phase {
     /// How the phase ends, where the verdict of the reviews alone does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<PhaseEnd>,
+    /// The checks of the published commit.
+    #[serde(default, skip_serializing_if = "Ci::is_empty")]
+    pub ci: Ci,
     /// The last verification before a merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged: Option<Judged>,
@@ -347,6 +352,10 @@ impl Phase {
     pub fn is_unheard(&self, poll: &PollResult) -> bool {
         poll.missing.is_some()
             || poll.objections.as_ref().is_some_and(|all| !all.is_empty())
+            || poll
+                .checks
+                .as_ref()
+                .is_some_and(|checks| gate(&checks.without_own()) != Gate::Green)
             || !self.unread(&poll.comments).is_empty()
     }
 

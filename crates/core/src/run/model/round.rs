@@ -3,6 +3,7 @@
 use super::remark::Remark;
 use crate::agent::answer::CommentAnswer;
 use crate::forge::CommentVersion;
+use crate::forge::suggestion::Replacement;
 use crate::ids::CommitSha;
 use crate::review::ChangedPlace;
 use serde::{Deserialize, Serialize};
@@ -51,6 +52,13 @@ pub enum RoundJob {
 pub enum RoundStep {
     /// A plan that was given is being written.
     WritePlan,
+    /// Suggestions of people are being made in a file; no agent is needed.
+    Apply {
+        /// The file.
+        path: String,
+        /// What is replaced.
+        edits: Vec<Replacement>,
+    },
     /// The agent works.
     Agent,
     /// What it left is being committed.

@@ -73,6 +73,7 @@ pub fn seen() -> PollResult {
             head: Some(CommitSha::new("b".repeat(40))),
             url: None,
         }]),
+        checks: None,
         missing: None,
         ignored: vec![ignored()],
         answered: vec!["reply/inline-4-1790000004000".into()],
@@ -169,7 +170,11 @@ pub fn effects() -> Vec<Effect> {
         act,
         idempotency_key: key.map(str::to_owned),
     };
-    let look = |since, approvals| ForgeAct::Poll { since, approvals };
+    let look = |since, approvals| ForgeAct::Poll {
+        since,
+        approvals,
+        checks: None,
+    };
     let comment: CommentRef = comment_ref(Surface::Review, 9);
     vec![
         Effect::WriteFile {

@@ -369,12 +369,17 @@ pub const DIFF: &str = "--- /dev/null\n+++ b/src/login.rs\n@@ -0,0 +1,5 @@\n+a\n
 
 fn forge_answer(act: &ForgeAct) -> ForgeAnswer {
     match act {
-        ForgeAct::PostReview { lines, .. } => ForgeAnswer::ReviewPosted {
-            review: comment_ref(Surface::Review, 100),
-            lines: (0..lines.len() as u64)
-                .map(|n| comment_ref(Surface::Inline, 200 + n))
-                .collect(),
-        },
+        ForgeAct::PostReview { head, lines, .. } => {
+            // The ids of a forge are unique.
+            let sum: u64 = head.as_str().bytes().map(u64::from).sum();
+            let apart = 1000 * sum.abs_diff(40 * u64::from(b'b'));
+            ForgeAnswer::ReviewPosted {
+                review: comment_ref(Surface::Review, 100 + apart),
+                lines: (0..lines.len() as u64)
+                    .map(|n| comment_ref(Surface::Inline, 200 + apart + n))
+                    .collect(),
+            }
+        }
         ForgeAct::PostComment { .. } | ForgeAct::Reply { .. } => ForgeAnswer::Posted {
             comment: comment_ref(Surface::Conversation, 300),
         },

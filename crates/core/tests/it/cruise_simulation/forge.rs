@@ -164,7 +164,9 @@ impl Forge {
         rng: &mut Rng,
     ) -> Option<ForgeAnswer> {
         Some(match act {
-            ForgeAct::Poll { since, approvals } => ForgeAnswer::Polled {
+            ForgeAct::Poll {
+                since, approvals, ..
+            } => ForgeAnswer::Polled {
                 poll: Box::new(self.look(*since, *approvals, clock, rng)),
             },
             ForgeAct::PostReview { body, lines, .. } => {

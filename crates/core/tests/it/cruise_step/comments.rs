@@ -4,11 +4,11 @@ use crate::common::{agent_ended, agent_said, at, comment, cruise::terms};
 use crate::cruise_step::scene::{OBJECTS, Scene, failed, head, short};
 use drive_core::agent::{Failure, Role};
 use drive_core::forge::trust::Reason;
-use drive_core::forge::{Comment, LineOrigin, Surface};
+use drive_core::forge::{Comment, CommentVersion, LineOrigin, Surface};
 use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    Ask, Effect, EffectResult, ForgeAct, IgnoredComment, Life, PollResult, Timer,
+    Ask, Effect, EffectResult, ForgeAct, IgnoredComment, Life, PollResult, Timer, reply_key,
 };
 
 fn seen(comments: &[Comment]) -> PollResult {
@@ -26,7 +26,7 @@ fn edited(mut comment: Comment, second: i64, body: &str) -> Comment {
 
 fn lives(scene: &Scene) -> Vec<(&str, &'static str)> {
     let entries = scene.cruise().ledger.entries();
-    entries
+    let mut lives: Vec<_> = entries
         .map(|entry| {
             let life = match entry.life {
                 Life::Seen => "seen",
@@ -36,7 +36,14 @@ fn lives(scene: &Scene) -> Vec<(&str, &'static str)> {
             };
             (entry.body.as_str(), life)
         })
-        .collect()
+        .collect();
+    lives.sort_unstable();
+    lives
+}
+
+/// The name of the reply to these words.
+fn reply_name(id: u64, body: &str) -> String {
+    reply_key(&CommentVersion::new(comment(id, body).key.comment(), body))
 }
 
 #[test]
@@ -51,7 +58,7 @@ fn a_comment_is_seen_fixed_pushed_and_answered_with_the_commit() {
         scene.told(),
         [(
             format!("Fixed in {}. Done so.", short(2)),
-            Some("reply/inline-5-1790000005000".to_owned())
+            Some(reply_name(5, "check the name"))
         )]
     );
     let wanted = [
@@ -387,7 +394,7 @@ fn a_reply_that_failed_is_tried_again_under_the_same_name() {
     scene.wake(Timer::Retry);
     assert_eq!(scene.until(Timer::Retry), 10);
     scene.wake(Timer::Retry);
-    let proof = Some("reply/inline-5-1790000005000".to_owned());
+    let proof = Some(reply_name(5, "check the name"));
     let told = (format!("Fixed in {}.", short(2)), proof);
     assert_eq!(scene.told(), [told.clone(), told.clone(), told]);
 }
@@ -419,4 +426,37 @@ fn a_review_that_failed_to_be_posted_is_tried_again_under_the_name_of_its_first_
         reviews[0].is_some_and(|name| name.starts_with("review/Security/1/")),
         "{reviews:?}"
     );
+}
+
+#[test]
+fn a_suggestion_is_applied_as_it_stands_without_an_agent() {
+    let mut scene = Scene::watching(terms());
+    scene.answer(
+        "readFile",
+        EffectResult::FileRead {
+            text: Some("a\nb\nc\n".into()),
+        },
+    );
+    let suggests = comment(5, "Shorter:\n```suggestion\nB\n```");
+    scene.sees(seen(std::slice::from_ref(&suggests)));
+    assert_eq!(scene.jobs.len(), 0);
+    let written = scene.performed.iter().find_map(|effect| match effect {
+        Effect::WriteFile { path, text, .. } => Some((path.as_str(), text.as_str())),
+        _ => None,
+    });
+    assert_eq!(written, Some(("src/login.rs", "a\nB\nc\n")));
+    let said = format!(
+        "Fixed in {}. The suggestion was applied as it stands.",
+        short(2)
+    );
+    assert_eq!(scene.bodies(), [said]);
+}
+
+#[test]
+fn a_suggestion_that_does_not_fit_its_file_goes_to_a_fixer() {
+    let mut scene = Scene::watching(terms());
+    scene.answer("readFile", EffectResult::FileRead { text: None });
+    scene.sees(seen(&[comment(5, "```suggestion\nB\n```")]));
+    assert_eq!(scene.jobs.len(), 1);
+    assert_eq!(scene.bodies(), [format!("Fixed in {}.", short(2))]);
 }

@@ -19,6 +19,8 @@ fn says(id: u64, body: &str) -> PollResult {
 
 const ONE_ROUND: &str = "Waiting for a person: fixer round limit (1) reached. Approve, merge or close this pull request, or raise the limit with `drive runs extend r20261115-0942-k3f9a --cost 5 --rounds 3`.\n\nStill open:\n\n- inline-6 by ann: two";
 
+const NOTED: &str = "Noted; this waits for a person: fixer round limit (1) reached. Raise the limit with `drive runs extend r20261115-0942-k3f9a --cost 5 --rounds 3`.";
+
 #[test]
 fn at_the_limit_one_comment_says_what_is_open_and_who_must_act() {
     let mut scene = Scene::watching(terms_with_rounds(1));
@@ -27,7 +29,8 @@ fn at_the_limit_one_comment_says_what_is_open_and_who_must_act() {
     scene.sees(says(6, "two"));
     scene.sees(says(7, "three"));
     scene.wake(Timer::Poll);
-    assert_eq!(scene.bodies(), [ONE_ROUND]);
+    // Who writes after that is told once as well.
+    assert_eq!(scene.bodies(), [ONE_ROUND, NOTED]);
     assert_eq!((scene.jobs.len(), scene.cruise().rounds), (1, 1));
     let status = cruise_status(&scene.run).unwrap();
     assert_eq!(

@@ -4,6 +4,7 @@ mod description;
 mod ending;
 mod failures;
 mod findings;
+mod hearing;
 mod inert;
 mod landing;
 mod measuring;

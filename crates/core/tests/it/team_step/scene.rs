@@ -2,6 +2,7 @@
 
 use crate::common::{agent_ended, agent_said, at, good, ignored, problem, run_id};
 use drive_core::agent::Role;
+use drive_core::forge::Checks;
 use drive_core::ids::CommitSha;
 use drive_core::problem::Kind;
 use drive_core::review::LastWord;
@@ -28,6 +29,8 @@ pub struct Scene {
     pub fails: Option<&'static str>,
     /// What it answers to effects of a name, before all goes well.
     pub answers: BTreeMap<&'static str, VecDeque<EffectResult>>,
+    /// What each reading shows of the checks; the last one stays.
+    pub checks: VecDeque<Box<dyn Fn(&CommitSha) -> Checks>>,
     pub performed: Vec<Effect>,
     pub head: Option<String>,
     pub commits: Vec<CommitSummary>,
@@ -114,10 +117,11 @@ impl Scene {
             }
             Effect::OnForge { act, .. } => {
                 self.told.extend(telling(act));
-                match (act, self.people.pop_front_if_listening(act)) {
+                let answer = match (act, self.people.pop_front_if_listening(act)) {
                     (_, Some(answer)) => EffectResult::OnForge { answer },
                     (_, None) => good(effect),
-                }
+                };
+                self.with_checks(act, answer)
             }
             Effect::Integrate { .. } => EffectResult::Integrated {
                 head_sha: CommitSha::new(self.head.clone().unwrap_or_default()),
@@ -127,6 +131,38 @@ impl Scene {
             },
             effect => good(effect),
         }
+    }
+
+    /// A reading with the checks of the commit that it asks for.
+    fn with_checks(&mut self, act: &ForgeAct, mut answer: EffectResult) -> EffectResult {
+        if let (
+            ForgeAct::Poll {
+                checks: Some(head), ..
+            },
+            EffectResult::OnForge {
+                answer: ForgeAnswer::Polled { poll },
+            },
+            Some(checks),
+        ) = (act, &mut answer, self.checks.front())
+        {
+            poll.checks = Some(checks(head));
+            if self.checks.len() > 1 {
+                self.checks.pop_front();
+            }
+        }
+        answer
+    }
+
+    /// What was posted in the conversation, whole.
+    pub fn comments(&self) -> Vec<&str> {
+        let acts = self.performed.iter().filter_map(|effect| match effect {
+            Effect::OnForge {
+                act: ForgeAct::PostComment { body },
+                ..
+            } => Some(body.as_str()),
+            _ => None,
+        });
+        acts.collect()
     }
 
     fn run_agent(&mut self, job: &AgentJob) -> EffectResult {

@@ -4,7 +4,9 @@ use crate::ports::{
     PostedReview, Reaction, Reported, Since,
 };
 use drive_core::forge::trust::Reason;
-use drive_core::forge::{Checks, CommentKey, CommentRef, PullRequest, RequestBudget, Surface};
+use drive_core::forge::{
+    Checks, CommentKey, CommentRef, Opinions, PullRequest, RequestBudget, Surface,
+};
 use drive_core::ids::{BranchName, CommentId, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 
@@ -56,7 +58,7 @@ impl Forge for People {
         find(&BranchName) -> Option<PullRequest>;
         fetch(PrNumber) -> PullRequest;
         poll(&[PrNumber], Since) -> Polled;
-        approvals(PrNumber) -> Vec<Approval>;
+        opinions(PrNumber) -> Opinions;
         checks(PrNumber, &CommitSha) -> Checks;
         post(PrNumber, Post<'_>) -> Posted;
         review(PrNumber, &NewReview<'_>) -> PostedReview;
@@ -202,15 +204,11 @@ fn an_approval_counts_from_those_who_could_push_the_change_themselves() {
     let people = People::with_maintainer("ford");
     let permissions = Permissions::new(people.clone(), Arc::new(Hands::default()));
     let verdict = |login: Option<&str>| {
-        let approval = Approval {
-            author: Author {
-                login: login.map(str::to_owned),
-                is_bot: login.is_some_and(|login| login.ends_with("[bot]")),
-            },
-            head: CommitSha::new("f00d".to_owned()),
-            at: Timestamp::UNIX_EPOCH,
+        let author = Author {
+            login: login.map(str::to_owned),
+            is_bot: login.is_some_and(|login| login.ends_with("[bot]")),
         };
-        let judged = permissions.judge_author(&approval.author, &Trusted::new(["trillian"]));
+        let judged = permissions.judge_author(&author, &Trusted::new(["trillian"]));
         (judged.verdict, judged.problem.map(|problem| problem.kind))
     };
     let ignored = |reason| (Verdict::Ignore(reason), None);

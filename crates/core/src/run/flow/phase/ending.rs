@@ -130,8 +130,7 @@ impl PhaseFlow<'_> {
             }
             (LastWord::Approved, _) | (LastWord::NeedsChanges, TeamMode::Sequential) => {
                 self.state.verdict = Some(word);
-                let posts = self.review_posts(OutcomeStatus::Succeeded, None);
-                self.close_with(posts, OutcomeStatus::Succeeded, None);
+                self.finish_checked();
             }
             (LastWord::NeedsChanges, TeamMode::Pingpong | TeamMode::Github) => {
                 let problem = Problem::new(
@@ -153,6 +152,12 @@ impl PhaseFlow<'_> {
                 self.finish_with(word, OutcomeStatus::NeedsHuman, problem);
             }
         }
+    }
+
+    /// Every review is through, and nothing is in the way.
+    pub(super) fn finish_well(&mut self) {
+        let posts = self.review_posts(OutcomeStatus::Succeeded, None);
+        self.close_with(posts, OutcomeStatus::Succeeded, None);
     }
 
     /// The approved commit is not the head, and no review is left for the head.

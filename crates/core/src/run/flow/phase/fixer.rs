@@ -102,7 +102,8 @@ fn is_older(entry: &Entry, head: Option<&str>) -> bool {
 /// Where a comment was written, if its line is gone or may be.
 fn origin_to_tell<'e>(entry: &'e Entry, head: Option<&str>) -> Option<&'e LineOrigin> {
     let is_gone = entry.line.is_none() || is_older(entry, head);
-    entry.origin.as_ref().filter(|_| is_gone)
+    let origin = entry.origin.as_ref();
+    origin.filter(|origin| is_gone || origin.first_line.is_some())
 }
 
 /// One thing that a fixer answers.

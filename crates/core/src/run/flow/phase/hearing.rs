@@ -115,7 +115,7 @@ impl PhaseFlow<'_> {
 
     /// Says something on the pull request once, besides the worker's own posts. What fails is tried
     /// again after the next reading.
-    fn say(&mut self, key: &str, body: String) {
+    pub(super) fn say(&mut self, key: &str, body: String) {
         let key = format!("{SAID}{key}");
         if self.state.watch.said.contains(&key) || self.is_saying(&key) {
             return;

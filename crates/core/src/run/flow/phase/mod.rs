@@ -6,6 +6,7 @@
 //! a merge, a close, an approval, the inactivity timeout or `drive cruise cleanup`.
 
 mod asks;
+mod checks;
 mod description;
 mod ending;
 mod findings_text;
@@ -18,15 +19,17 @@ mod outcome_text;
 mod record_text;
 mod retry;
 mod round;
+mod suggesting;
 mod summary_text;
 mod texts;
 mod watch;
 
+pub(in crate::run) use checks::named;
 pub(super) use ending::post;
 pub(super) use texts::{merged_unheard, objected};
 
 use super::super::model::{
-    AgentJob, Counts, Description, Effect, EffectResult, Flow, ForgeAct, Ledger, Makes,
+    AgentJob, Ci, Counts, Description, Effect, EffectResult, Flow, ForgeAct, Ledger, Makes,
     OutcomeStatus, PLAN_PATH, Phase, PhaseTerms, PlanCheck, Record, Request, Run, Stage, Threads,
     Timer, Watch,
 };
@@ -72,6 +75,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: T
         saved: None,
         verdict: None,
         end: None,
+        ci: Ci::default(),
         judged: None,
         merged: None,
         record: Record::default(),

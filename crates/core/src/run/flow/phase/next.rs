@@ -108,7 +108,7 @@ impl PhaseFlow<'_> {
         if self.review_again() {
             return self.proceed();
         }
-        if !self.hear_first() && !self.check_base() {
+        if !self.hear_first() && !self.wait_for_checks() && !self.check_base() {
             self.finish_reviewed();
         }
     }

@@ -75,6 +75,9 @@ impl PhaseFlow<'_> {
     /// Starts one fixer for all pending work: findings without a comment first, then comments.
     pub(in crate::run) fn fix(&mut self) {
         let number = self.state.rounds + 1;
+        if self.state.findings.is_empty() && self.apply_suggestions(number) {
+            return;
+        }
         let findings = std::mem::take(&mut self.state.findings);
         let most = if findings.is_empty() {
             MOST_IN_BATCH
@@ -127,6 +130,9 @@ impl PhaseFlow<'_> {
             } => {
                 self.measure(&round, &changed);
                 self.committed(round, &commits);
+            }
+            EffectResult::FileRead { text } if matches!(round.step, RoundStep::Apply { .. }) => {
+                self.apply_to(round, text.as_deref());
             }
             EffectResult::FileRead { text } => self.plan_read(round, text.as_deref()),
             EffectResult::Pushed => self.pushed(round),
@@ -426,6 +432,7 @@ impl PhaseFlow<'_> {
 
     fn work_failed(&mut self, round: Round, key: &EffectKey, effect: Effect, problem: Problem) {
         match round.step.clone() {
+            RoundStep::Apply { .. } => self.leave_to_fixer(round),
             RoundStep::Agent if problem.kind == Kind::AgentInterrupted => {
                 self.state.record.job_failed(key, &problem, self.now);
                 self.roll_back(round, problem.to_string(), RollBackCost::Time);

@@ -13,9 +13,11 @@ use super::record_text::record_text;
 use crate::Problem;
 use crate::agent::answer::{CommentAction, CommentAnswer};
 use crate::forge::Surface;
+use crate::forge::checks::Check;
 use crate::forge::part::{outcome, own, unmarked};
 use crate::forge::text::{BODY_CHARS, first_line, fit, plain_line, quoted};
 use crate::ids::CommitSha;
+use crate::markdown::code;
 use crate::problem::Kind;
 use crate::prompts::fenced;
 use crate::review::LastWord;
@@ -108,6 +110,35 @@ pub(super) fn limit_comment(limit: &str, run: &Run, ledger: &Ledger) -> String {
     format!(
         "Waiting for a person: {limit}. Approve, merge or close this pull request, or raise the \
          limit with `drive runs extend {id} {options} --rounds 3`.{open}"
+    )
+}
+
+/// A failed check, for a fixer.
+pub(super) fn check_text(check: &Check) -> String {
+    let mut text = format!("Check `{}` failed", check.name);
+    let failure = check.failure.as_ref();
+    if let Some(step) = failure.and_then(|one| one.step.as_deref()) {
+        let _ = write!(text, " in step `{step}`");
+    }
+    text.push_str(". Fix the cause; do not weaken the check.");
+    if let Some(summary) = &check.summary {
+        let _ = write!(text, "\n\n{summary}");
+    }
+    for one in failure.iter().flat_map(|one| &one.annotations) {
+        let _ = write!(text, "\n- {}:{}: {}", one.path, one.line, one.message);
+    }
+    if let Some(log) = failure.and_then(|one| one.log.as_deref()) {
+        let _ = write!(text, "\n\nThe end of its log:\n\n{}", fenced(log, "text"));
+    }
+    text
+}
+
+/// Said once no fixer gets a failure any more.
+pub(super) fn same_failure(check: &Check, commits: u32) -> String {
+    let name = code(&check.name, REASON_CHARS);
+    format!(
+        "Check {name} failed for the same reason on {commits} commits, so no fixer gets it again. It \
+         waits for a person."
     )
 }
 

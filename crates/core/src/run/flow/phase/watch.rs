@@ -32,7 +32,14 @@ impl PhaseFlow<'_> {
         let has_opinions = !(watch.approvals.is_empty() && watch.objections.is_empty());
         let approvals = since.is_none() || has_opinions;
         watch.asking.clone_from(&self.state.pushed);
-        self.on_forge(ForgeAct::Poll { since, approvals }, None);
+        let checks = self.state.pushed.clone();
+        let checks = checks.filter(|_| self.wants_checks(since.is_none()));
+        let poll = ForgeAct::Poll {
+            since,
+            approvals,
+            checks,
+        };
+        self.on_forge(poll, None);
     }
 
     /// Whether such an act is under way.
@@ -124,6 +131,9 @@ impl PhaseFlow<'_> {
         }
         if let Some(approvals) = poll.approvals {
             news |= self.state.watch.stand(approvals);
+        }
+        if let Some(checks) = poll.checks {
+            news |= self.take_up_checks(checks);
         }
         if let Some(objections) = poll.objections {
             self.state.watch.objections = objections;

@@ -1,0 +1,125 @@
+//! People and checks are heard before a team merges, over HTTP.
+
+use crate::stage::{APPROVES, PRIMARY, TASK};
+use crate::team::arena::{Arena, REPO, until};
+use crate::team::promoting::{let_go, reports, rule, rule_that_waits, workspaces};
+use drive_core::forge::ReviewState;
+use drive_testkit::github::{Fault, FaultKind, SimCheckRun, Simulator};
+use serde_json::json;
+
+fn hub(arena: &Arena) -> &Simulator {
+    arena.simulator.as_ref().unwrap()
+}
+
+fn conversation(arena: &Arena) -> String {
+    hub(arena).conversation(REPO, 1).join("\n---\n")
+}
+
+const PASSES: &str = "compile = [\"true\"]\ntargeted_tests = [\"grep\", \"two\", \"greet.txt\"]";
+
+/// It was merged past once.
+#[test]
+fn a_standing_request_for_changes_keeps_a_team_from_merging() {
+    let arena = Arena::simulated();
+    rule_that_waits(&arena);
+    arena.cast(PRIMARY, APPROVES);
+    let args = ["spawn-team", TASK, "--mode", "github", "--auto-merge"];
+    let team = arena.stage.start(&args);
+    until("the verification", || !workspaces(&arena).is_empty());
+    hub(&arena).review(REPO, "ann", 1, ReviewState::ChangesRequested, "");
+    let ended = arena.checked(let_go(&arena, team));
+    assert_eq!(
+        (ended.code, &ended.document["failure"]["kind"]),
+        (Some(1), &json!("objected")),
+        "{ended:?}"
+    );
+    assert!(!arena.seen().is_merged);
+    let said = conversation(&arena);
+    assert!(said.contains("Not merged: ann requests changes"), "{said}");
+}
+
+#[test]
+fn a_request_for_changes_that_was_dismissed_does_not_keep_a_team_from_merging() {
+    let arena = Arena::simulated();
+    rule_that_waits(&arena);
+    arena.cast(PRIMARY, APPROVES);
+    let args = ["spawn-team", TASK, "--mode", "github", "--auto-merge"];
+    let team = arena.stage.start(&args);
+    until("the verification", || !workspaces(&arena).is_empty());
+    let review = hub(&arena).review(REPO, "ann", 1, ReviewState::ChangesRequested, "");
+    hub(&arena).dismiss(REPO, review);
+    let ended = arena.checked(let_go(&arena, team));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(arena.seen().is_merged);
+}
+
+#[test]
+fn a_stop_while_the_merge_is_verified_is_answered_before_anything_lands() {
+    let arena = Arena::simulated();
+    rule_that_waits(&arena);
+    arena.cast(PRIMARY, APPROVES);
+    let args = ["spawn-team", TASK, "--mode", "github", "--auto-merge"];
+    let team = arena.stage.start(&args);
+    until("the verification", || !workspaces(&arena).is_empty());
+    hub(&arena).comment(REPO, "ann", 1, "STOP: say hello first.");
+    let ended = arena.checked(let_go(&arena, team));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(arena.seen().is_merged);
+    assert_eq!(
+        reports(&arena).len(),
+        2,
+        "what was verified first did not land"
+    );
+    let said = conversation(&arena);
+    assert!(said.contains("> ann: STOP: say hello first."), "{said}");
+    let fixed = arena.stage.git(&["log", "--format=%s", "origin/main"]);
+    assert!(fixed.contains("STOP: say hello first."), "{fixed}");
+}
+
+#[test]
+fn a_failed_check_is_fixed_before_a_team_merges() {
+    let arena = Arena::simulated();
+    rule(&arena, PASSES);
+    arena.cast(PRIMARY, &arena.waits_in("Correctness", APPROVES));
+    let args = ["spawn-team", TASK, "--mode", "github", "--auto-merge"];
+    let team = arena.stage.start(&args);
+    arena.until_open();
+    let head = hub(&arena).pull_requests(REPO)[0].head_sha.clone();
+    let failed = SimCheckRun {
+        annotations: vec![(
+            "greet.txt".into(),
+            2,
+            "failure".into(),
+            "no greeting".into(),
+        )],
+        ..SimCheckRun::ended("build", "failure")
+    };
+    hub(&arena).set_check_run(REPO, &head, &failed);
+    arena.go();
+    let ended = arena.checked(crate::stage::ended(team));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let subjects = ended.document["commits"].to_string();
+    assert!(subjects.contains("Check `build` failed"), "{subjects}");
+    assert!(arena.seen().is_merged);
+}
+
+#[test]
+fn a_pull_request_that_cannot_be_read_is_not_merged() {
+    let arena = Arena::simulated();
+    rule_that_waits(&arena);
+    arena.cast(PRIMARY, APPROVES);
+    let args = ["spawn-team", TASK, "--mode", "github", "--auto-merge"];
+    let team = arena.stage.start(&args);
+    until("the verification", || !workspaces(&arena).is_empty());
+    // As often as one reading tries.
+    hub(&arena).inject(Fault {
+        method: "GET",
+        path: "/issues/1/comments".to_owned(),
+        skip: 0,
+        times: 4,
+        kind: FaultKind::Unavailable,
+    });
+    let ended = arena.checked(let_go(&arena, team));
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(!arena.seen().is_merged);
+}

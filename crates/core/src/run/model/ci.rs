@@ -1,0 +1,51 @@
+//! What is known of the checks of a pull request.
+
+use crate::forge::Checks;
+use crate::ids::CommitSha;
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The checks of the published commit, and the failures so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Ci {
+    /// The checks as they were read last, without their logs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checks: Option<Checks>,
+    /// Since when they are waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// Those whose failure was given to a fixer, or up, at this commit.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub taken: BTreeSet<String>,
+    /// On how many commits each failure was seen.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub failures: BTreeMap<String, u32>,
+}
+
+impl Ci {
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The checks of this commit.
+    pub fn of(&self, head: Option<&CommitSha>) -> Option<&Checks> {
+        let known = self.checks.as_ref();
+        known.filter(|checks| Some(&checks.head) == head)
+    }
+
+    /// Takes up a reading, and forgets what was known of another commit.
+    pub(in crate::run) fn read(&mut self, mut checks: Checks) {
+        let is_same = self.of(Some(&checks.head)).is_some();
+        if !is_same {
+            self.taken.clear();
+            self.since = None;
+        }
+        for check in &mut checks.checks {
+            check.failure = None;
+        }
+        self.checks = Some(checks);
+    }
+}
