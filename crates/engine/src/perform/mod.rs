@@ -7,6 +7,7 @@ mod promotion;
 mod publish;
 mod put_back;
 mod steering;
+mod verify_report;
 mod work;
 
 use self::merge::Merging;

@@ -65,8 +65,15 @@ impl Client {
             "commits/{}/check-runs?filter=latest&per_page=100",
             encode(head)
         ));
-        reading.list(("check runs", &url), read::check_runs, |run: &RunRead| {
+        let runs = reading.list(("check runs", &url), read::check_runs, |run: &RunRead| {
             run.id
+        });
+        runs.map_err(|problem| {
+            if problem.kind == Kind::ForgeForbidden {
+                problem.hint("give the token read access to checks")
+            } else {
+                problem
+            }
         })
     }
 

@@ -211,7 +211,7 @@ pub(super) fn logs(call: &mut Call<'_>) -> Outcome {
         return Err(Refusal::new(403, text));
     }
     if run.log.is_none() {
-        return Err(Refusal::new(410, "Gone"));
+        return Err(Refusal::not_found());
     }
     let there = render.html.replace("127.0.0.1", "localhost");
     let there = format!("{there}{LOGS}{}?sig=secret", run.id);
