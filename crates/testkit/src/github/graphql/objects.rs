@@ -133,7 +133,7 @@ impl Execution<'_> {
         });
         let more = json!({
             "isInMergeQueue": self.world.is_queued(&repo.full_name(), pull),
-            "isMergeQueueEnabled": repo.rules.merge_queue, "autoMergeRequest": null,
+            "isMergeQueueEnabled": repo.landing.merge_queue, "autoMergeRequest": null,
             "reviewDecision": self.decision(repo, pull), "additions": 0, "deletions": 0,
             "changedFiles": 1, "milestone": null, "reactionGroups": [],
             "commits": connected(self.commits(repo, pull)), "labels": connected(labels.collect()),

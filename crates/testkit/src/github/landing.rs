@@ -31,7 +31,7 @@ pub(crate) struct Run {
 
 /// What a repository has of checks and rules.
 #[derive(Clone, Debug)]
-pub(crate) struct Rules {
+pub(crate) struct Landing {
     pub(crate) runs: Vec<Run>,
     /// Contexts that the protection of every branch requires.
     pub(crate) protected: Vec<String>,
@@ -49,7 +49,7 @@ pub(crate) struct Rules {
     pub(crate) hides_logs: bool,
 }
 
-impl Default for Rules {
+impl Default for Landing {
     fn default() -> Self {
         let methods = ["merge", "squash", "rebase"];
         Self {
@@ -66,7 +66,7 @@ impl Default for Rules {
     }
 }
 
-impl Rules {
+impl Landing {
     /// Every required context, once.
     fn required(&self) -> BTreeSet<&String> {
         self.protected.iter().chain(&self.ruled).collect()
@@ -76,7 +76,7 @@ impl Rules {
 impl World {
     /// The way of a merge, unless the repository or its rules refuse it.
     pub(crate) fn permit_merge(&self, repo: &str, pr: u64, method: &str) -> Done<Merge> {
-        let rules = &self.repo(repo)?.rules;
+        let rules = &self.repo(repo)?.landing;
         if rules.merge_queue {
             let text =
                 "Repository rule violations found\n\nChanges must be made through the merge queue";
@@ -106,8 +106,8 @@ impl World {
 
     fn require_checks(&self, repo: &str, pull: &Pull) -> Done<()> {
         let state = self.repo(repo)?;
-        for name in state.rules.required() {
-            let runs = state.rules.runs.iter().rev();
+        for name in state.landing.required() {
+            let runs = state.landing.runs.iter().rev();
             let mut runs = runs.filter(|run| run.sha == pull.head_sha && run.name == *name);
             let mut statuses = state.statuses.iter().rev();
             let status = statuses.find(|s| s.sha == pull.head_sha && s.context == *name);
@@ -128,7 +128,7 @@ impl World {
     /// Puts a pull request into the merge queue.
     pub(crate) fn enqueue(&mut self, repo: &str, pr: u64, expected: Option<&str>) -> Done<()> {
         let pull = self.pull(repo, pr)?.clone();
-        if !self.repo(repo)?.rules.merge_queue {
+        if !self.repo(repo)?.landing.merge_queue {
             let text = "Merge queue is not enabled for this branch";
             return Err(Refusal::new(422, text));
         }
@@ -139,7 +139,7 @@ impl World {
         if expected.is_some_and(|sha| sha != pull.head_sha) {
             return Err(Refusal::new(422, "Head sha does not match expected head"));
         }
-        let queue = &mut self.repo_mut(repo)?.rules.queue;
+        let queue = &mut self.repo_mut(repo)?.landing.queue;
         if queue.insert(pr, pull.head_sha.clone()).is_some() {
             return Err(Refusal::new(422, "Pull request is already in the queue"));
         }
@@ -149,7 +149,7 @@ impl World {
     /// Whether a pull request is in the queue with the head it has.
     pub(crate) fn is_queued(&self, repo: &str, pull: &Pull) -> bool {
         let repo = self.repos.get(repo);
-        let head = repo.and_then(|repo| repo.rules.queue.get(&pull.number));
+        let head = repo.and_then(|repo| repo.landing.queue.get(&pull.number));
         head == Some(&pull.head_sha)
     }
 }
