@@ -87,6 +87,15 @@ fn checks_that_a_ruleset_or_the_protection_requires_are_missed() {
 }
 
 #[test]
+fn a_plan_without_rulesets_requires_what_the_protection_requires() {
+    let hub = Hub::start();
+    let pr = open(&hub);
+    hub.simulator.take_rulesets(REPO);
+    hub.simulator.protect_checks(REPO, &["test"]);
+    assert_eq!(checks(&hub, &pr).required, ["test"]);
+}
+
+#[test]
 fn a_failed_job_comes_with_its_step_its_annotations_and_the_end_of_its_log() {
     let hub = Hub::start();
     let pr = open(&hub);

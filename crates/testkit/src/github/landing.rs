@@ -47,6 +47,8 @@ pub(crate) struct Landing {
     pub(crate) apps: BTreeSet<String>,
     /// Nobody may read the logs of jobs.
     pub(crate) hides_logs: bool,
+    /// Its plan has no rulesets.
+    pub(crate) lacks_rulesets: bool,
 }
 
 impl Default for Landing {
@@ -62,6 +64,7 @@ impl Default for Landing {
             queue: BTreeMap::new(),
             apps: BTreeSet::new(),
             hides_logs: false,
+            lacks_rulesets: false,
         }
     }
 }

@@ -125,6 +125,11 @@ impl Simulator {
         });
     }
 
+    /// The plan of the repository has no rulesets.
+    pub fn take_rulesets(&self, repo: &str) {
+        self.rule(repo, |rules| rules.lacks_rulesets = true);
+    }
+
     /// Nobody may read the logs of jobs.
     pub fn hide_logs(&self, repo: &str) {
         self.rule(repo, |rules| rules.hides_logs = true);

@@ -87,7 +87,11 @@ impl Client {
         let rules = self
             .endpoint
             .rest(&format!("rules/branches/{name}?per_page=100"));
-        let rules = reading.pages(&rules, read::rules)?.unwrap_or_default();
+        let rules = match reading.pages(&rules, read::rules) {
+            Ok(found) => found.unwrap_or_default(),
+            Err(problem) if is_beyond_plan(&problem) => Vec::new(),
+            Err(problem) => return Err(problem),
+        };
         let url = self.endpoint.rest(&format!("branches/{name}"));
         let protection = reading.get(&url, read::branch)?.ok_or_else(|| {
             Problem::new(
@@ -98,4 +102,10 @@ impl Client {
         })?;
         Ok(rules.into_iter().fold(protection.value, BranchDemands::and))
     }
+}
+
+/// Whether the plan of a private repository has no rulesets, so that there can be none.
+fn is_beyond_plan(problem: &Problem) -> bool {
+    let mut causes = problem.causes.iter();
+    problem.kind == Kind::ForgeForbidden && causes.any(|cause| cause.contains("Upgrade to GitHub"))
 }

@@ -264,6 +264,10 @@ pub(super) fn branch(call: &mut Call<'_>) -> Outcome {
 
 pub(super) fn branch_rules(call: &mut Call<'_>) -> Outcome {
     let rules = &call.render()?.repo.landing;
+    if rules.lacks_rulesets {
+        let text = "Upgrade to GitHub Pro or make this repository public to enable this feature.";
+        return Err(Refusal::new(403, text));
+    }
     let mut all = Vec::new();
     if !rules.ruled.is_empty() {
         let checks = rules.ruled.iter().map(|name| json!({ "context": name }));
