@@ -11,6 +11,7 @@ mod http;
 mod landing;
 mod limits;
 mod log;
+mod merge_rules;
 mod people;
 mod people_checks;
 mod renaming;
