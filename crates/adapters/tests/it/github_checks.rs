@@ -87,6 +87,15 @@ fn checks_that_a_ruleset_or_the_protection_requires_are_missed() {
 }
 
 #[test]
+fn a_plan_without_rulesets_requires_what_the_protection_requires() {
+    let hub = Hub::start();
+    let pr = open(&hub);
+    hub.simulator.take_rulesets(REPO);
+    hub.simulator.protect_checks(REPO, &["test"]);
+    assert_eq!(checks(&hub, &pr).required, ["test"]);
+}
+
+#[test]
 fn a_failed_job_comes_with_its_step_its_annotations_and_the_end_of_its_log() {
     let hub = Hub::start();
     let pr = open(&hub);
@@ -250,6 +259,8 @@ fn an_unchanged_red_result_costs_no_requests_that_count() {
     let pr = open(&hub);
     hub.simulator
         .set_status(REPO, "ci-bot", &pr.head_sha, "lint", "failure");
+    // The first look at the pull request makes GitHub work out whether it merges.
+    checks(&hub, &pr);
     let first = checks(&hub, &pr);
     hub.simulator.forget_requests();
     assert_eq!(checks(&hub, &pr), first);

@@ -153,6 +153,14 @@ impl FakeForge {
         state.permissions.insert(login.to_owned(), permission);
     }
 
+    /// The newest report of drive about a commit under a name.
+    pub fn report_of(&self, sha: &str, name: &str) -> Option<StatusState> {
+        let state = lock(&self.state);
+        let mut reports = state.reports.iter().rev();
+        let found = reports.find(|(of, under, _)| of == sha && under == name);
+        found.map(|(_, _, state)| *state)
+    }
+
     /// Sets the checks of a commit.
     pub fn set_checks(&self, head: &CommitSha, checks: Vec<Check>) {
         let mut state = lock(&self.state);
@@ -363,8 +371,10 @@ impl Forge for FakeForge {
     }
 
     fn report_check(&self, sha: &CommitSha, report: &CheckReport<'_>) -> Result<Reported, Problem> {
-        self.set_status(sha, &report.as_status())?;
-        Ok(Reported::Status)
+        let mut state = self.alive()?;
+        let report = (sha.to_string(), report.name.to_owned(), report.state);
+        state.reports.push(report);
+        Ok(Reported::CheckRun)
     }
 
     fn react(&self, _: PrNumber, comment: CommentRef, _: Reaction) -> Result<(), Problem> {

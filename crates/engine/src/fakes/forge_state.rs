@@ -24,6 +24,8 @@ pub(super) struct ForgeState {
     pub(super) resolved: Vec<CommentRef>,
     pub(super) reactions: Vec<CommentRef>,
     pub(super) statuses: Vec<(String, StatusState)>,
+    /// Drive's reports on commits: which commit, under which name, and what it said.
+    pub(super) reports: Vec<(String, String, StatusState)>,
     /// The checks of commits, by their ids.
     pub(super) checks: BTreeMap<String, Vec<Check>>,
     /// The names of the checks that every base requires.

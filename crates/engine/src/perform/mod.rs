@@ -8,6 +8,7 @@ mod publish;
 mod put_back;
 mod reading;
 mod steering;
+mod verify_report;
 mod work;
 
 use self::merge::Merging;

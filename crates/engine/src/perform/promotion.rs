@@ -34,6 +34,7 @@ impl World<'_> {
             base: &base,
         };
         let report = gate.judge(&promotion, task.cancel)?;
+        self.report_verification(task, head, &report);
         if promotable(&report, head, &base).is_some() {
             self.require_approved(task, head, &report.protected_changes)?;
         }
@@ -74,6 +75,9 @@ impl World<'_> {
                 base: onto,
             };
             let report = self.require_gate()?.judge(&promotion, task.cancel)?;
+            if let Some(head) = &task.run.work.head_sha {
+                self.report_verification(task, head, &report);
+            }
             Some(Box::new(report.with_tails_of(TAIL_BYTES)))
         };
         Ok(EffectResult::Landed {

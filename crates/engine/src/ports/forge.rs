@@ -5,6 +5,7 @@ use drive_core::forge::{
 };
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::time::Timestamp;
+use drive_core::verify::Overall;
 
 /// A pull request to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,6 +107,17 @@ pub enum StatusState {
     Failure,
     /// The result could not be determined.
     Error,
+}
+
+impl StatusState {
+    /// The state of a verification.
+    pub fn of_verification(overall: Overall) -> Self {
+        match overall {
+            Overall::Pass => StatusState::Success,
+            Overall::Fail | Overall::Timeout => StatusState::Failure,
+            Overall::Error => StatusState::Error,
+        }
+    }
 }
 
 /// A commit status. The newest of a context counts.

@@ -3,8 +3,10 @@
 
 use crate::support::{Scene, team_request};
 use drive_core::forge::PrState;
+use drive_core::forge::checks::VERIFY_CONTEXT;
 use drive_core::problem::Kind;
 use drive_core::run::{DoneWhen, OutcomeStatus, Run, RunKind};
+use drive_engine::ports::StatusState;
 
 /// A team that merges, while a person pushes to the base at the very moment of the merge.
 fn overtaken(passes: bool) -> (Scene, Run) {
@@ -55,6 +57,22 @@ fn another_tree_that_landed_broken_is_said_on_the_pull_request_with_the_way_back
     );
     let comments = scene.world.forge.comments();
     assert!(comments.iter().any(|one| one.body.contains(&revert)));
+}
+
+#[test]
+fn a_verified_head_carries_the_result_as_a_check() {
+    for (passes, expected) in [(true, StatusState::Success), (false, StatusState::Failure)] {
+        let scene = Scene::new();
+        let mut request = team_request(&scene.world);
+        if let RunKind::Team(terms) = &mut request.kind {
+            terms.done = DoneWhen::Reviewed { auto_merge: true };
+        }
+        scene.world.gate.set_passes(passes);
+        scene.execute(request, None).unwrap();
+        let forge = &scene.world.forge;
+        let head = &forge.pull_requests()[0].head_sha;
+        assert_eq!(forge.report_of(head, VERIFY_CONTEXT), Some(expected));
+    }
 }
 
 /// The control: a base that stays gives the verified tree.

@@ -2,7 +2,7 @@
 
 use super::Simulator;
 use super::git::Merge;
-use super::rules::{Rules, Run};
+use super::landing::{Landing, Run};
 use super::state::Status;
 
 /// A check run as its app reports it.
@@ -67,7 +67,7 @@ impl Simulator {
             at,
         };
         if let Some(repo) = service.world.repos.get_mut(repo) {
-            let runs = &mut repo.rules.runs;
+            let runs = &mut repo.landing.runs;
             runs.retain(|old| old.sha != run.sha || old.name != run.name);
             runs.push(run);
         }
@@ -125,6 +125,11 @@ impl Simulator {
         });
     }
 
+    /// The plan of the repository has no rulesets.
+    pub fn take_rulesets(&self, repo: &str) {
+        self.rule(repo, |rules| rules.lacks_rulesets = true);
+    }
+
     /// Nobody may read the logs of jobs.
     pub fn hide_logs(&self, repo: &str) {
         self.rule(repo, |rules| rules.hides_logs = true);
@@ -134,7 +139,7 @@ impl Simulator {
     pub fn merge_queue(&self, repo: &str) -> Vec<u64> {
         let service = self.lock();
         let repo = service.world.repos.get(repo);
-        repo.map(|repo| repo.rules.queue.keys().copied().collect())
+        repo.map(|repo| repo.landing.queue.keys().copied().collect())
             .unwrap_or_default()
     }
 
@@ -143,7 +148,7 @@ impl Simulator {
         for pr in self.merge_queue(repo) {
             let mut service = self.lock();
             if let Some(repo) = service.world.repos.get_mut(repo) {
-                repo.rules.queue.remove(&pr);
+                repo.landing.queue.remove(&pr);
             }
             let by = super::LOGIN;
             let merged = service.world.merge(repo, pr, by, None, Merge::Commit);
@@ -158,7 +163,7 @@ impl Simulator {
         sha: &str,
     ) -> Vec<(String, String, Option<String>, usize)> {
         let service = self.lock();
-        let runs = service.world.repos.get(repo).map(|repo| &repo.rules.runs);
+        let runs = service.world.repos.get(repo).map(|repo| &repo.landing.runs);
         let runs = runs.into_iter().flatten().filter(|run| run.sha == sha);
         runs.map(|run| {
             let count = run.annotations.len();
@@ -172,9 +177,9 @@ impl Simulator {
         .collect()
     }
 
-    fn rule(&self, repo: &str, change: impl FnOnce(&mut Rules)) {
+    fn rule(&self, repo: &str, change: impl FnOnce(&mut Landing)) {
         if let Some(repo) = self.lock().world.repos.get_mut(repo) {
-            change(&mut repo.rules);
+            change(&mut repo.landing);
         }
     }
 }

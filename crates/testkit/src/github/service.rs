@@ -139,7 +139,7 @@ impl Service {
             self.log.violation(text.to_owned());
         }
         let repos = self.world.repos.values();
-        let mut runs = repos.flat_map(|repo| &repo.rules.runs);
+        let mut runs = repos.flat_map(|repo| &repo.landing.runs);
         let run = runs.find(|one| one.id.to_string() == run);
         match run.and_then(|run| run.log.as_deref()) {
             Some(log) => Answer::text(200, log),

@@ -2,7 +2,7 @@
 
 use super::clock::SimClock;
 use super::git::GitStore;
-use super::rules::Rules;
+use super::landing::Landing;
 use drive_core::time::Timestamp;
 use drive_engine::ports::Clock;
 use jiff::SignedDuration;
@@ -50,7 +50,7 @@ pub(crate) struct Repo {
     pub(crate) reviews: BTreeMap<u64, Review>,
     pub(crate) statuses: Vec<Status>,
     /// Checks, and the rules of its branches.
-    pub(crate) rules: Rules,
+    pub(crate) landing: Landing,
     pub(crate) labels: BTreeMap<String, u64>,
     pub(crate) hooks: Vec<Hook>,
     /// First comments of resolved threads.
@@ -225,7 +225,7 @@ impl World {
             line_notes: BTreeMap::new(),
             reviews: BTreeMap::new(),
             statuses: Vec::new(),
-            rules: Rules::default(),
+            landing: Landing::default(),
             labels: BTreeMap::new(),
             hooks: Vec::new(),
             resolved: BTreeSet::new(),

@@ -65,8 +65,15 @@ impl Client {
             "commits/{}/check-runs?filter=latest&per_page=100",
             encode(head)
         ));
-        reading.list(("check runs", &url), read::check_runs, |run: &RunRead| {
+        let runs = reading.list(("check runs", &url), read::check_runs, |run: &RunRead| {
             run.id
+        });
+        runs.map_err(|problem| {
+            if problem.kind == Kind::ForgeForbidden {
+                problem.hint("give the token read access to checks")
+            } else {
+                problem
+            }
         })
     }
 
@@ -80,7 +87,11 @@ impl Client {
         let rules = self
             .endpoint
             .rest(&format!("rules/branches/{name}?per_page=100"));
-        let rules = reading.pages(&rules, read::rules)?.unwrap_or_default();
+        let rules = match reading.pages(&rules, read::rules) {
+            Ok(found) => found.unwrap_or_default(),
+            Err(problem) if is_beyond_plan(&problem) => Vec::new(),
+            Err(problem) => return Err(problem),
+        };
         let url = self.endpoint.rest(&format!("branches/{name}"));
         let protection = reading.get(&url, read::branch)?.ok_or_else(|| {
             Problem::new(
@@ -91,4 +102,10 @@ impl Client {
         })?;
         Ok(rules.into_iter().fold(protection.value, BranchDemands::and))
     }
+}
+
+/// Whether the plan of a private repository has no rulesets, so that there can be none.
+fn is_beyond_plan(problem: &Problem) -> bool {
+    let mut causes = problem.causes.iter();
+    problem.kind == Kind::ForgeForbidden && causes.any(|cause| cause.contains("Upgrade to GitHub"))
 }

@@ -11,7 +11,7 @@ use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::MergeOutcome;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use ureq::http::Method;
 
 /// The ways to merge, the preferred one first: a merge commit keeps the commit that was verified.
@@ -26,18 +26,21 @@ const QUEUED: &str = "query($owner: String!, $name: String!, $number: Int!) { \
 
 /// The ways to merge that a repository has switched on. GitHub tells only those who may push.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct AllowedMethods {
-    #[serde(default)]
+pub(super) struct AllowedMethods {
     allow_merge_commit: Option<bool>,
-    #[serde(default)]
     allow_squash_merge: Option<bool>,
-    #[serde(default)]
     allow_rebase_merge: Option<bool>,
 }
 
 impl AllowedMethods {
-    fn read(body: &[u8]) -> Result<Self, serde_json::Error> {
-        serde_json::from_slice(body)
+    pub(super) fn read(body: &[u8]) -> Result<Self, serde_json::Error> {
+        let repository: Map<String, Value> = serde_json::from_slice(body)?;
+        let is_allowed = |field: &str| repository.get(field).and_then(Value::as_bool);
+        Ok(Self {
+            allow_merge_commit: is_allowed("allow_merge_commit"),
+            allow_squash_merge: is_allowed("allow_squash_merge"),
+            allow_rebase_merge: is_allowed("allow_rebase_merge"),
+        })
     }
 
     /// The methods that may work, the preferred one first.

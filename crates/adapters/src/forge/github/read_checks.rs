@@ -7,6 +7,7 @@ use drive_core::forge::github::checks::{
     Branch, BranchDemands, BranchRule, CheckRun, Job, RunAnnotation, RunRead, Status,
 };
 use serde::Deserialize;
+use serde_json::Value;
 
 type Read<T> = Result<T, serde_json::Error>;
 
@@ -14,13 +15,13 @@ pub(super) fn check_runs(body: &[u8]) -> Read<Listed<RunRead>> {
     #[derive(Deserialize)]
     struct Answer {
         #[serde(default)]
-        total_count: Option<u64>,
+        total_count: Value,
         check_runs: Vec<CheckRun>,
     }
     let answer: Answer = serde_json::from_slice(body)?;
     let runs = answer.check_runs.into_iter();
     Ok(Listed {
-        total: answer.total_count,
+        total: answer.total_count.as_u64(),
         items: runs.map(CheckRun::into_read).collect(),
     })
 }
@@ -29,13 +30,13 @@ pub(super) fn statuses(body: &[u8]) -> Read<Listed<Check>> {
     #[derive(Deserialize)]
     struct Answer {
         #[serde(default)]
-        total_count: Option<u64>,
+        total_count: Value,
         statuses: Vec<Status>,
     }
     let answer: Answer = serde_json::from_slice(body)?;
     let statuses = answer.statuses.into_iter();
     Ok(Listed {
-        total: answer.total_count,
+        total: answer.total_count.as_u64(),
         items: statuses.map(Status::into_check).collect(),
     })
 }

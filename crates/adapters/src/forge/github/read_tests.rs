@@ -1,5 +1,7 @@
 //! GitHub's own examples through our own readers.
 
+use super::super::merging::AllowedMethods;
+use super::super::read_checks;
 use super::super::refusal::message;
 use super::super::transport::Reply;
 use super::*;
@@ -17,7 +19,10 @@ const EXAMPLES: &str = concat!(
 );
 
 /// Of these only the status is looked at.
-const STATUS_ONLY: [&str; 6] = [
+const STATUS_ONLY: [&str; 9] = [
+    "actions/download-job-logs-for-workflow-run",
+    "checks/create",
+    "checks/update",
     "issues/update-comment",
     "pulls/update",
     "pulls/update-review-comment",
@@ -27,12 +32,9 @@ const STATUS_ONLY: [&str; 6] = [
 ];
 
 /// Operations with examples that drive never asks for.
-const NEVER: [&str; 20] = [
+const NEVER: [&str; 15] = [
     "activity/list-notifications-for-authenticated-user",
     "activity/list-repo-events",
-    "checks/create",
-    "checks/list-for-ref",
-    "checks/update",
     "git/get-ref",
     "issues/add-labels",
     "issues/create-label",
@@ -45,8 +47,6 @@ const NEVER: [&str; 20] = [
     "pulls/request-reviewers",
     "rate-limit/get",
     "repos/create-webhook",
-    "repos/get",
-    "repos/get-branch",
     "users/get-authenticated",
 ];
 
@@ -75,6 +75,16 @@ fn reader(operation: &str) -> Option<Understood> {
         "repos/get-combined-status-for-ref" => {
             |body| statuses(body).is_ok_and(|read| !read.is_empty())
         }
+        "checks/list-for-ref" => {
+            |body| read_checks::check_runs(body).is_ok_and(|read| !read.items.is_empty())
+        }
+        "checks/list-annotations" => {
+            |body| read_checks::annotations(body).is_ok_and(|read| !read.is_empty())
+        }
+        "actions/get-job-for-workflow-run" => |body| read_checks::job(body).is_ok(),
+        "repos/get" => |body| AllowedMethods::read(body).is_ok(),
+        "repos/get-branch" => |body| read_checks::branch(body).is_ok(),
+        "repos/get-branch-rules" => |body| read_checks::rules(body).is_ok(),
         _ => return None,
     })
 }
@@ -134,7 +144,7 @@ fn every_example_of_an_answer_that_is_read_is_understood() {
         }
     }
     assert_eq!(never, BTreeSet::from(NEVER));
-    assert_eq!((all.len(), read, status_only), (47, 17, 8));
+    assert_eq!((all.len(), read, status_only), (50, 23, 11));
     for operation in CALLED {
         let ways = [
             reader(operation).is_some(),
@@ -153,6 +163,9 @@ fn an_odd_value_in_any_field_but_the_identity_is_read_as_not_said() {
         let needed: &[&str] = match operation {
             "repos/get-collaborator-permission-level" => &["permission"],
             "repos/get-combined-status-for-ref" => &["statuses"],
+            "checks/list-for-ref" => &["check_runs"],
+            // Their words are all that annotations have.
+            "checks/list-annotations" => &["message", "title"],
             "pulls/merge" => &["sha"],
             "pulls/create-review" | "pulls/list-reviews" => {
                 &["id", "state", "body", "pull_request_url"]

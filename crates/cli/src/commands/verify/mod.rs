@@ -54,7 +54,7 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     reports: ReportArgs,
 
-    /// Set the commit status `drive/verify` on the forge
+    /// Set the check `drive/verify` on the forge
     #[arg(
         long,
         requires = "base",

@@ -8,7 +8,7 @@ use crate::wiring::Wiring;
 use drive_core::forge::checks::{Annotation, VERIFY_CONTEXT};
 use drive_core::ids::{CommitSha, RunId};
 use drive_core::problem::Problem;
-use drive_core::verify::{Overall, Verification, render};
+use drive_core::verify::{Verification, render};
 use drive_engine::ports::{CheckReport, Forge, Reported, StatusState};
 use std::sync::Arc;
 
@@ -65,11 +65,7 @@ impl StatusPost {
             let title = "the verification could not be carried out";
             return self.set(app, StatusState::Error, title, "", &[]);
         };
-        let state = match report.overall {
-            Overall::Pass => StatusState::Success,
-            Overall::Fail | Overall::Timeout => StatusState::Failure,
-            Overall::Error => StatusState::Error,
-        };
+        let state = StatusState::of_verification(report.overall);
         let annotations = render::check_annotations(report);
         let (title, body) = (render::status_text(report), render::markdown(report));
         self.set(app, state, &title, &body, &annotations);

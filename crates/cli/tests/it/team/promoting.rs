@@ -247,14 +247,14 @@ fn a_tree_that_landed_broken_on_github_is_said_with_the_command_that_reverts_it(
         "{:?}",
         seen.texts
     );
-    // The commit status of the pull request is no longer green.
+    // Nothing on the head of the pull request is green any more.
     let head = ended.document["headSha"].as_str().unwrap();
     let states: Vec<String> = arena
         .statuses(head)
         .into_iter()
         .map(|(_, state)| state)
         .collect();
-    assert_eq!(states, ["failure"]);
+    assert_eq!(states, ["failure", "failure"]);
     // The command does what it says: without the merge the base is the other's again.
     arena
         .stage

@@ -7,7 +7,7 @@ use drive_adapters::process::BoundedRunner;
 use drive_adapters::store::Database;
 use drive_adapters::{Environment, SystemClock};
 use drive_engine::ports::StatusState;
-use drive_testkit::github::{Fault, FaultKind, Simulator};
+use drive_testkit::github::{Fault, FaultKind, LOGIN, Simulator};
 use serde_json::Value;
 use std::process::Output;
 use std::sync::Arc;
@@ -261,6 +261,26 @@ fn github_gets_a_pending_status_and_then_the_verdict() {
             request.method == "POST" && request.target.ends_with(&format!("/statuses/{head}"))
         });
         assert_eq!(posts.count(), 2, "pending, then the verdict");
+    }
+}
+
+#[test]
+fn an_app_gets_a_check_run_with_the_report() {
+    for (script, expected) in [(GREEN, "success"), (RED, "failure")] {
+        let (hub, scene) = on_github(script);
+        hub.make_app(REPO, LOGIN);
+        verify_on_github(&scene, Simulator::TOKEN);
+        let head = head(&scene);
+        let runs = hub.check_runs(REPO, &head);
+        assert_eq!(runs.len(), 1, "pending and the verdict are one check run");
+        let (name, status, conclusion, _) = &runs[0];
+        assert_eq!(
+            (name.as_str(), status.as_str()),
+            ("drive/verify", "completed")
+        );
+        assert_eq!(conclusion.as_deref(), Some(expected));
+        assert_eq!(hub.statuses(REPO, &head), []);
+        assert_eq!(hub.violations(), Vec::<String>::new());
     }
 }
 

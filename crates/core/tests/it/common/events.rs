@@ -29,6 +29,7 @@ pub fn events() -> Vec<Event> {
             reason: "its head moved".into(),
         }),
         on_forge(ForgeAnswer::BaseMoved),
+        on_forge(ForgeAnswer::Queued),
         on_forge(ForgeAnswer::Done),
         EffectResult::SandboxCreated {
             sandbox: Box::new(sandbox()),

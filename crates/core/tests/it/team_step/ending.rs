@@ -68,6 +68,21 @@ fn only_what_every_review_approved_is_merged_and_only_when_asked() {
 }
 
 #[test]
+fn a_pull_request_in_a_merge_queue_ends_the_run_unmerged_and_says_so() {
+    let queued = EffectResult::OnForge {
+        answer: ForgeAnswer::Queued,
+    };
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("merge", [queued]);
+    let run = scene.fly(merging(TeamMode::Pingpong));
+    let (status, kind, _) = end(&run);
+    assert_eq!(status, OutcomeStatus::NeedsHuman);
+    assert_eq!(kind, Some(Kind::MergeQueued));
+    assert_eq!(team(&run).merged, None);
+    assert_eq!(scene.performed_as("checkLanded"), Vec::<&Effect>::new());
+}
+
+#[test]
 fn a_merge_that_the_forge_refuses_is_left_to_a_person() {
     let refused = EffectResult::OnForge {
         answer: ForgeAnswer::NotMerged {

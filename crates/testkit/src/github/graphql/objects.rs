@@ -117,7 +117,6 @@ impl Execution<'_> {
         let instant = |at: Option<jiff::Timestamp>| at.map(|at| at.to_string());
         let mut value = json!({
             "__typename": "PullRequest", "id": format!("PR_{}", pull.id), "databaseId": pull.id,
-            "isInMergeQueue": self.world.is_queued(&repo.full_name(), pull),
             "number": pull.number, "title": pull.title, "body": pull.body,
             "url": render.pull_html(pull.number), "state": pull.graphql_state(),
             "isDraft": pull.draft, "closed": pull.closed_at.is_some(),
@@ -133,7 +132,8 @@ impl Execution<'_> {
             "mergeStateStatus": if clean { "CLEAN" } else { "DIRTY" },
         });
         let more = json!({
-            "isInMergeQueue": false, "isMergeQueueEnabled": false, "autoMergeRequest": null,
+            "isInMergeQueue": self.world.is_queued(&repo.full_name(), pull),
+            "isMergeQueueEnabled": repo.landing.merge_queue, "autoMergeRequest": null,
             "reviewDecision": self.decision(repo, pull), "additions": 0, "deletions": 0,
             "changedFiles": 1, "milestone": null, "reactionGroups": [],
             "commits": connected(self.commits(repo, pull)), "labels": connected(labels.collect()),

@@ -1,8 +1,8 @@
 //! Check runs, jobs and their logs, and the rules of branches.
 
 use super::super::http::{Answer, Refusal};
+use super::super::landing::Run;
 use super::super::render::Render;
-use super::super::rules::Run;
 use super::super::state::BEGINNING;
 use super::{Call, Outcome, text};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ pub(super) fn list_runs(call: &mut Call<'_>) -> Outcome {
     let sha = render.repo.branches.get(name).map_or(name, String::as_str);
     // The newest of an app and a name.
     let mut latest: BTreeMap<(&str, &str, &str), &Run> = BTreeMap::new();
-    for run in render.repo.rules.runs.iter().filter(|run| run.sha == sha) {
+    for run in render.repo.landing.runs.iter().filter(|run| run.sha == sha) {
         let id = run.external_id.as_deref().unwrap_or_default();
         latest.insert((&run.app, &run.name, id), run);
     }
@@ -63,7 +63,7 @@ pub(super) fn create_run(call: &mut Call<'_>) -> Outcome {
         at: call.world.now(),
     };
     let id = run.id;
-    call.world.repo_mut(&repo)?.rules.runs.push(run);
+    call.world.repo_mut(&repo)?.landing.runs.push(run);
     change(call, &repo, id, &body)?;
     one(call, id, 201)
 }
@@ -77,7 +77,7 @@ pub(super) fn update_run(call: &mut Call<'_>) -> Outcome {
 }
 
 fn require_app(call: &Call<'_>, repo: &str) -> Result<(), Refusal> {
-    if call.world.repo(repo)?.rules.apps.contains(call.viewer) {
+    if call.world.repo(repo)?.landing.apps.contains(call.viewer) {
         return Ok(());
     }
     let text = "You must authenticate via a GitHub App.";
@@ -85,7 +85,7 @@ fn require_app(call: &Call<'_>, repo: &str) -> Result<(), Refusal> {
 }
 
 fn change(call: &mut Call<'_>, repo: &str, id: u64, body: &Value) -> Result<(), Refusal> {
-    let runs = &mut call.world.repo_mut(repo)?.rules.runs;
+    let runs = &mut call.world.repo_mut(repo)?.landing.runs;
     let run = runs.iter_mut().find(|run| run.id == id);
     let run = run.ok_or_else(Refusal::not_found)?;
     let given = |name: &str| body[name].as_str().map(str::to_owned);
@@ -126,7 +126,7 @@ fn one(call: &Call<'_>, id: u64, status: u16) -> Outcome {
 }
 
 fn find<'a>(render: &Render<'a>, id: u64) -> Result<&'a Run, Refusal> {
-    let mut runs = render.repo.rules.runs.iter();
+    let mut runs = render.repo.landing.runs.iter();
     runs.find(|run| run.id == id).ok_or_else(Refusal::not_found)
 }
 
@@ -206,12 +206,12 @@ pub(super) fn job(call: &mut Call<'_>) -> Outcome {
 pub(super) fn logs(call: &mut Call<'_>) -> Outcome {
     let render = call.render()?;
     let run = find(&render, call.number("job_id")?)?;
-    if render.repo.rules.hides_logs {
+    if render.repo.landing.hides_logs {
         let text = "Must have admin rights to Repository.";
         return Err(Refusal::new(403, text));
     }
     if run.log.is_none() {
-        return Err(Refusal::new(410, "Gone"));
+        return Err(Refusal::not_found());
     }
     let there = render.html.replace("127.0.0.1", "localhost");
     let there = format!("{there}{LOGS}{}?sig=secret", run.id);
@@ -223,7 +223,7 @@ pub(super) fn branch(call: &mut Call<'_>) -> Outcome {
     let name = call.param("branch");
     let sha = render.repo.branches.get(name);
     let sha = sha.ok_or_else(Refusal::not_found)?;
-    let required = &render.repo.rules.protected;
+    let required = &render.repo.landing.protected;
     let (repo, html) = (
         format!("{}/repos/{}", render.api, render.repo.full_name()),
         format!("{}/{}", render.html, render.repo.full_name()),
@@ -263,7 +263,11 @@ pub(super) fn branch(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(super) fn branch_rules(call: &mut Call<'_>) -> Outcome {
-    let rules = &call.render()?.repo.rules;
+    let rules = &call.render()?.repo.landing;
+    if rules.lacks_rulesets {
+        let text = "Upgrade to GitHub Pro or make this repository public to enable this feature.";
+        return Err(Refusal::new(403, text));
+    }
     let mut all = Vec::new();
     if !rules.ruled.is_empty() {
         let checks = rules.ruled.iter().map(|name| json!({ "context": name }));

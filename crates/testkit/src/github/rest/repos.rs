@@ -38,7 +38,7 @@ pub(super) fn get(call: &mut Call<'_>) -> Outcome {
     out["allow_forking"] = json!(true);
     // GitHub tells of these only those who may push.
     if may_push {
-        let methods = &render.repo.rules.methods;
+        let methods = &render.repo.landing.methods;
         for (field, method) in [
             ("allow_merge_commit", "merge"),
             ("allow_squash_merge", "squash"),

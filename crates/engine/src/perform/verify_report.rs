@@ -1,0 +1,43 @@
+//! Reports a verification on the commit that was verified.
+
+use super::World;
+use crate::executor::Task;
+use crate::ports::{CheckReport, StatusState};
+use drive_core::forge::checks::VERIFY_CONTEXT;
+use drive_core::ids::CommitSha;
+use drive_core::verify::{Verification, render};
+
+impl World<'_> {
+    /// Sets `drive/verify`, which a base may require. That it cannot be set changes no verdict.
+    pub(super) fn report_verification(
+        &self,
+        task: &Task<'_>,
+        head: &CommitSha,
+        report: &Verification,
+    ) {
+        let Some(talk) = self.forge else {
+            return;
+        };
+        let secrets = &self.secrets.secrets;
+        let mut annotations = render::check_annotations(report);
+        for one in &mut annotations {
+            one.message = secrets.redact(&one.message);
+        }
+        let set = talk.forge.report_check(
+            head,
+            &CheckReport {
+                name: VERIFY_CONTEXT,
+                id: task.run.id.as_str(),
+                state: StatusState::of_verification(report.overall),
+                title: &secrets.redact(&render::status_text(report)),
+                body: &secrets.redact(&render::markdown(report)),
+                annotations: &annotations,
+                url: None,
+            },
+        );
+        if let Err(problem) = set {
+            let id = &task.run.id;
+            tracing::warn!(target: "drive::run", run = %id, "cannot set {VERIFY_CONTEXT}: {problem}");
+        }
+    }
+}
