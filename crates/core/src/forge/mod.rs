@@ -10,6 +10,7 @@ pub mod inline;
 pub mod marker;
 pub mod part;
 pub mod rate_limit;
+pub mod readiness;
 pub mod text;
 pub mod trust;
 pub mod webhook;

@@ -13,7 +13,8 @@ use drive_core::forge::{Comment, Surface, approval, part, text};
 use drive_core::ids::{CommitSha, EffectKey, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    Approved, EffectResult, ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, PollResult, Run,
+    Approved, EffectResult, ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, Note, PollResult,
+    Run,
 };
 use drive_core::time::Timestamp;
 
@@ -45,8 +46,9 @@ impl World<'_> {
             task,
             pr,
             name,
-            secrets: &self.secrets.secrets,
+            secrets: &self.secrets.secrets(),
         };
+        note_limit(task, act, forge)?;
         let answer = match act {
             ForgeAct::Poll { since, approvals } => poll(talk, task.run, pr, *since, *approvals)?,
             ForgeAct::React { comment } => {
@@ -89,7 +91,7 @@ impl World<'_> {
             }
             ForgeAct::UpdateBody { body } => {
                 let current = forge.fetch(pr)?.body;
-                let body = self.secrets.secrets.redact(body);
+                let body = self.secrets.secrets().redact(body);
                 forge.update_body(pr, &part::replaced(&current, &body, text::BODY_CHARS))?;
                 ForgeAnswer::Done
             }
@@ -120,6 +122,17 @@ impl World<'_> {
             }
         };
         Ok(EffectResult::OnForge { answer })
+    }
+}
+
+/// Journals that a write will wait for its turn, so that everybody can see what the run waits for.
+fn note_limit(task: &Task<'_>, act: &ForgeAct, forge: &dyn Forge) -> Result<(), Problem> {
+    if matches!(act, ForgeAct::Poll { .. }) {
+        return Ok(());
+    }
+    match forge.writes_wait_until() {
+        Some(until) => task.note(0, Note::ForgeLimit { until }),
+        None => Ok(()),
     }
 }
 

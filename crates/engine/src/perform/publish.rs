@@ -65,7 +65,7 @@ impl World<'_> {
 
     /// Opens the pull request, or finds the one that is open for the branch.
     pub(super) fn open_pull_request(&self, new: &NewPullRequest) -> Result<EffectResult, Problem> {
-        let secrets = &self.secrets.secrets;
+        let secrets = &self.secrets.secrets();
         let opened = self.require_forge()?.forge.open(&NewPullRequest {
             title: secrets.redact(&new.title),
             body: secrets.redact(&new.body),

@@ -2,6 +2,7 @@
 //! demand, and GitHub's own description watching both sides.
 
 mod actions;
+mod apps;
 mod clock;
 mod closing;
 mod faults;
@@ -14,6 +15,7 @@ mod people;
 mod renaming;
 mod render;
 mod rest;
+mod rules;
 mod schema;
 mod server;
 mod service;

@@ -1,7 +1,9 @@
 //! What stands on the simulated GitHub: plain data, one lock around all of it.
 
+use super::apps::App;
 use super::clock::SimClock;
 use super::git::GitStore;
+use super::rules::Rule;
 use drive_core::time::Timestamp;
 use drive_engine::ports::Clock;
 use jiff::SignedDuration;
@@ -18,6 +20,13 @@ pub(crate) struct World {
     pub(crate) users: BTreeMap<String, User>,
     /// Token to login.
     pub(crate) tokens: BTreeMap<String, String>,
+    /// When tokens of apps end.
+    pub(crate) token_ends: BTreeMap<String, Timestamp>,
+    pub(crate) apps: Vec<App>,
+    /// How many tokens apps were given.
+    pub(crate) minted: usize,
+    /// Whether git needs a token.
+    pub(crate) git_needs_token: bool,
     pub(crate) repos: BTreeMap<String, Repo>,
     /// Names that repositories had before, to the names they have.
     pub(crate) renamed: BTreeMap<String, String>,
@@ -58,6 +67,9 @@ pub(crate) struct Repo {
     pub(crate) no_pulls: Option<String>,
     /// A file that somebody commits to the base just before the next merge, with its content.
     pub(crate) overtakes: Option<(String, String)>,
+    /// Whether it takes no writes any more.
+    pub(crate) archived: bool,
+    pub(crate) rules: Vec<Rule>,
 }
 
 #[derive(Clone, Debug)]
@@ -168,6 +180,10 @@ impl World {
             skew_seconds: 0,
             users: BTreeMap::new(),
             tokens: BTreeMap::new(),
+            token_ends: BTreeMap::new(),
+            apps: Vec::new(),
+            minted: 0,
+            git_needs_token: false,
             repos: BTreeMap::new(),
             renamed: BTreeMap::new(),
             events: Vec::new(),
@@ -226,6 +242,8 @@ impl World {
             has_drafts: true,
             no_pulls: None,
             overtakes: None,
+            archived: false,
+            rules: Vec::new(),
         };
         self.repos.insert(format!("{owner}/{name}"), repo);
     }

@@ -75,16 +75,15 @@ impl Reply {
     }
 }
 
-/// Sends requests of one token.
+/// Sends requests.
 #[derive(Debug)]
 pub(super) struct Transport {
     agent: Agent,
-    token: Token,
     bounds: Bounds,
 }
 
 impl Transport {
-    pub(super) fn new(token: Token, bounds: Bounds, route: Route) -> Self {
+    pub(super) fn new(bounds: Bounds, route: Route) -> Self {
         let builder = Agent::config_builder()
             .timeout_global(Some(bounds.deadline))
             .http_status_as_error(false)
@@ -100,7 +99,6 @@ impl Transport {
         };
         Self {
             agent: builder.build().new_agent(),
-            token,
             bounds,
         }
     }
@@ -110,8 +108,13 @@ impl Transport {
     ///
     /// A repository that was renamed answers with its new address, and nothing has happened then:
     /// the same request goes there, with the token only on the same server.
-    pub(super) fn send(&self, ask: Ask<'_>, cancel: &CancelToken) -> Result<Reply, Problem> {
-        let mut reply = self.send_logged(&ask, cancel)?;
+    pub(super) fn send(
+        &self,
+        ask: Ask<'_>,
+        token: &Token,
+        cancel: &CancelToken,
+    ) -> Result<Reply, Problem> {
+        let mut reply = self.send_logged(&ask, token, cancel)?;
         for _ in 0..MOST_REDIRECTS {
             let Some(url) = moved_to(&reply, ask.url) else {
                 break;
@@ -120,14 +123,19 @@ impl Transport {
                 url: &url,
                 ..ask.clone()
             };
-            reply = self.send_logged(&there, cancel)?;
+            reply = self.send_logged(&there, token, cancel)?;
         }
         Ok(reply)
     }
 
-    fn send_logged(&self, ask: &Ask<'_>, cancel: &CancelToken) -> Result<Reply, Problem> {
+    fn send_logged(
+        &self,
+        ask: &Ask<'_>,
+        token: &Token,
+        cancel: &CancelToken,
+    ) -> Result<Reply, Problem> {
         let start = Instant::now();
-        let replied = self.send_there(ask, cancel);
+        let replied = self.send_there(ask, token, cancel);
         let (method, url, ms) = (&ask.method, ask.url, start.elapsed().as_millis());
         match &replied {
             Ok(reply) => {
@@ -140,11 +148,16 @@ impl Transport {
         replied
     }
 
-    fn send_there(&self, ask: &Ask<'_>, cancel: &CancelToken) -> Result<Reply, Problem> {
+    fn send_there(
+        &self,
+        ask: &Ask<'_>,
+        token: &Token,
+        cancel: &CancelToken,
+    ) -> Result<Reply, Problem> {
         if cancel.asked() == Some(Urgency::Now) {
             return Err(not_waited_for(ask.url));
         }
-        let (url, exchange) = (ask.url, self.exchange(ask)?);
+        let (url, exchange) = (ask.url, self.exchange(ask, token)?);
         let (answer, answered) = channel();
         let stop = answer.clone();
         let _guard = cancel.on_cancel(move |urgency| {
@@ -168,12 +181,12 @@ impl Transport {
         }
     }
 
-    fn exchange(&self, ask: &Ask<'_>) -> Result<Exchange, Problem> {
+    fn exchange(&self, ask: &Ask<'_>, token: &Token) -> Result<Exchange, Problem> {
         let mut request = Request::builder()
             .method(ask.method.clone())
             .uri(ask.url)
             .header("accept", ask.accept)
-            .header("authorization", self.token.header())
+            .header("authorization", token.header())
             .header("x-github-api-version", "2022-11-28");
         if let Some(etag) = ask.etag {
             request = request.header("if-none-match", etag);

@@ -2,7 +2,7 @@
 //! one test uses them all.
 
 /// Operations of the REST API that are asked for, as GitHub's description names them.
-pub(crate) const CALLED: [&str; 21] = [
+pub(crate) const CALLED: [&str; 22] = [
     "issues/create-comment",
     "issues/list-comments",
     "issues/list-comments-for-repo",
@@ -22,6 +22,7 @@ pub(crate) const CALLED: [&str; 21] = [
     "reactions/create-for-issue-comment",
     "reactions/create-for-pull-request-review-comment",
     "repos/create-commit-status",
+    "repos/get",
     "repos/get-collaborator-permission-level",
     "repos/get-combined-status-for-ref",
 ];

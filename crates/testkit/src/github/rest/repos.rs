@@ -26,7 +26,18 @@ pub(super) fn viewer(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(super) fn get(call: &mut Call<'_>) -> Outcome {
-    Ok(Answer::json(200, &call.render()?.repository()))
+    let render = call.render()?;
+    let mut repository = render.repository();
+    let role = render.repo.permissions.get(call.viewer).copied();
+    // GitHub tells an app nothing about an account's role.
+    let role = role.filter(|_| !call.is_app);
+    let at_least = |roles: &[&str]| role.is_some_and(|role| roles.contains(&role));
+    repository["permissions"] = json!({
+        "admin": at_least(&["admin"]), "maintain": at_least(&["admin", "maintain"]),
+        "push": at_least(&["admin", "maintain", "write"]),
+        "triage": at_least(&["admin", "maintain", "write", "triage"]), "pull": !call.is_app,
+    });
+    Ok(Answer::json(200, &repository))
 }
 
 pub(super) fn get_ref(call: &mut Call<'_>) -> Outcome {
