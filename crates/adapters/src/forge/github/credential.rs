@@ -1,5 +1,6 @@
 //! The token in use: renewed before it ends, and once after the forge refused it.
 
+use super::refusal::is_final;
 use super::surroundings::Surroundings;
 use super::token::Token;
 use drive_core::problem::{Kind, Problem};
@@ -15,6 +16,8 @@ const RENEW_BEFORE: Duration = Duration::from_secs(5 * 60);
 
 /// How long a failed renewal is not repeated: everybody who waited for it gets the same answer.
 const FAILED_FOR: Duration = Duration::from_secs(30);
+/// The same for a source that was only not reached.
+const UNREACHED_FOR: Duration = Duration::from_secs(5);
 
 /// A new token.
 #[derive(Debug)]
@@ -182,7 +185,7 @@ impl Credential {
         if let Some((instead_of, at, problem)) = &current.failed
             && *instead_of == current.token
             && now >= *at
-            && now < after(*at, FAILED_FOR)
+            && now < after(*at, not_repeated_for(problem))
         {
             return Err(problem.clone());
         }
@@ -236,5 +239,13 @@ impl Credential {
 
     fn lock(&self) -> MutexGuard<'_, Current> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn not_repeated_for(problem: &Problem) -> Duration {
+    if is_final(problem.kind) {
+        FAILED_FOR
+    } else {
+        UNREACHED_FOR
     }
 }

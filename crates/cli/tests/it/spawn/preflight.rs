@@ -156,18 +156,14 @@ fn no_agent_reads_the_key_of_the_app() {
         ("statuses", "write"),
     ];
     hub.simulator.add_app(7, 8, "drive-app[bot]", &writes);
-    // Outside of the home, in a folder that agents see otherwise.
-    let shared = hub.world.path("shared");
-    std::fs::create_dir(&shared).unwrap();
-    let key = shared.join("app.pem");
+    // In a folder that agents see: that of their own program.
+    let key = hub.world.path("bin/app.pem");
     std::fs::write(&key, Simulator::app_key()).unwrap();
-    std::fs::write(shared.join("other.txt"), "seen\n").unwrap();
+    let other = hub.world.path("bin/other.txt");
+    std::fs::write(&other, "seen\n").unwrap();
     hub.world.program(
         "script",
-        &format!(
-            "cat > /dev/null\ncat {:?} > seen.txt\ncat {key:?} > key.txt 2>&1\ntrue",
-            shared.join("other.txt")
-        ),
+        &format!("cat > /dev/null\ncat {other:?} > seen.txt\ncat {key:?} > key.txt 2>&1\ntrue"),
     );
     hub.settle(
         &hub.simulator.api_url(),
@@ -175,6 +171,7 @@ fn no_agent_reads_the_key_of_the_app() {
     );
     let (code, run) = hub.spawn(None, &["--branch", "mine"]);
     assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(hub.world.git("show mine:seen.txt").trim(), "seen");
     let said = hub.world.git("show mine:key.txt");
     assert!(!said.contains("PRIVATE KEY"), "the agent read the key");
 }
