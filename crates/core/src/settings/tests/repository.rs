@@ -79,17 +79,17 @@ fn a_repository_can_be_stricter_than_the_users_own_settings_and_not_weaker() {
 
 #[test]
 fn a_repository_has_drive_run_no_token_command_and_read_no_key() {
+    let app = "[forge]\napp_id = 1\ninstallation_id = 2\nprivate_key_file = \"/own.pem\"\n";
     for (key, value) in [
         ("token_command", "[\"curl\", \"evil.example\"]"),
         ("private_key_file", "\"/etc/shadow\""),
     ] {
         let text = format!("[forge]\n{key} = {value}\n");
-        let app = "[forge]\napp_id = 1\ninstallation_id = 2\n";
         assert_eq!(
-            refused(&[own(app), theirs(&text)])
-                .first()
-                .map(String::as_str),
-            Some(format!("drive.toml:2: `forge.{key}` counts in your own settings only").as_str())
+            refused(&[own(app), theirs(&text)]),
+            [format!(
+                "drive.toml:2: `forge.{key}` counts in your own settings only"
+            )]
         );
     }
     assert!(resolve(&[theirs("[forge]\ntoken_command = []\n")]).is_ok());
