@@ -57,12 +57,12 @@ fn a_write_that_will_wait_longer_than_a_moment_is_known_before_it_is_sent() {
     let identity = Token::new(Simulator::TOKEN).unwrap().fingerprint();
     let book = || budgets.book_write(&identity, clock.now()).unwrap();
     assert_eq!(forge.writes_wait_until(), None);
-    // Five go at once, and three within three seconds.
-    for _ in 0..8 {
+    // Five go at once, and two within two seconds: the next one waits for three.
+    for _ in 0..7 {
         book();
     }
     assert_eq!(forge.writes_wait_until(), None);
-    for _ in 0..4 {
+    for _ in 0..5 {
         book();
     }
     let turn = forge.writes_wait_until().expect("a wait");
@@ -155,7 +155,8 @@ fn a_hundred_posts_keep_the_pace_and_are_never_refused() {
     let refused = refused.iter().filter(|r| r.status == 403).count();
     assert_eq!(refused, 0);
     let took = hub.simulator.clock().now().duration_since(start);
-    assert!(took.as_secs() >= 99, "{took:?}");
+    // The first few go at once: the opening took one of them.
+    assert!(took.as_secs() >= 95, "{took:?}");
 }
 
 #[test]

@@ -208,7 +208,8 @@ impl Credential {
             Err(problem) => {
                 // A stop that was asked for says nothing about the source.
                 if problem.kind != Kind::Interrupted {
-                    current.failed = Some((current.token.clone(), now, problem.clone()));
+                    let at = around.clock.now();
+                    current.failed = Some((current.token.clone(), at, problem.clone()));
                 }
                 Err(problem)
             }

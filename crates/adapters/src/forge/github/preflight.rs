@@ -152,9 +152,14 @@ impl Client {
                 )
             });
             if !may_pass || attempt >= ATTEMPTS || self.settle(attempt).is_err() {
-                return asked.map_err(|problem| match problem.kind {
-                    Kind::ForgeUnreachable | Kind::ForgeTimeout => problem.hint(UNREACHABLE),
-                    _ => problem,
+                return asked.map_err(|problem| {
+                    let is_unreachable =
+                        matches!(problem.kind, Kind::ForgeUnreachable | Kind::ForgeTimeout);
+                    if is_unreachable {
+                        problem.hint(UNREACHABLE)
+                    } else {
+                        problem
+                    }
                 });
             }
             attempt += 1;
