@@ -5,12 +5,11 @@
 
 use super::Simulator;
 use super::http::{Answer, Refusal, Request};
-use super::state::World;
+use super::state::{App, World};
 use drive_core::time::Timestamp;
 use jiff::SignedDuration;
 use ring::signature::{KeyPair, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 /// The private key of the app in tests, as DER: a repository must not look as if it held secrets.
 const KEY: &[u8] = include_bytes!("../../data/github/app-key.der");
@@ -21,16 +20,6 @@ const OTHER_KEY: &[u8] = include_bytes!("../../data/github/other-key.der");
 const LIVES: i64 = 3600;
 /// How far in the future a web token may end.
 const LONGEST: i64 = 600;
-
-/// An app that is installed once.
-#[derive(Clone, Debug)]
-pub(crate) struct App {
-    id: u64,
-    installation: u64,
-    login: String,
-    permissions: BTreeMap<String, String>,
-    suspended: bool,
-}
 
 impl Simulator {
     /// An app with its one installation, which may do what `permissions` says. It acts as `login`.

@@ -5,19 +5,8 @@
 
 use super::Simulator;
 use super::http::{Answer, Refusal, Request, decode};
-use super::state::World;
+use super::state::{Rule, World};
 use serde_json::{Value, json};
-
-/// A rule for branches whose name begins with a prefix.
-#[derive(Clone, Debug)]
-pub(crate) struct Rule {
-    id: u64,
-    prefix: String,
-    kind: String,
-    parameters: Option<Value>,
-    /// Whether every token may bypass it.
-    bypass: bool,
-}
 
 impl Simulator {
     /// Archives a repository: from now on it takes no writes.

@@ -1,12 +1,11 @@
 //! What stands on the simulated GitHub: plain data, one lock around all of it.
 
-use super::apps::App;
 use super::clock::SimClock;
 use super::git::GitStore;
-use super::rules::Rule;
 use drive_core::time::Timestamp;
 use drive_engine::ports::Clock;
 use jiff::SignedDuration;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// When accounts and repositories were made.
@@ -309,4 +308,25 @@ impl Pull {
 pub(crate) struct Hook {
     pub(crate) url: String,
     pub(crate) secret: String,
+}
+
+/// An app that is installed once.
+#[derive(Clone, Debug)]
+pub(crate) struct App {
+    pub(crate) id: u64,
+    pub(crate) installation: u64,
+    pub(crate) login: String,
+    pub(crate) permissions: BTreeMap<String, String>,
+    pub(crate) suspended: bool,
+}
+
+/// A rule for branches whose name begins with a prefix.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    pub(crate) id: u64,
+    pub(crate) prefix: String,
+    pub(crate) kind: String,
+    pub(crate) parameters: Option<Value>,
+    /// Whether every token may bypass it.
+    pub(crate) bypass: bool,
 }
