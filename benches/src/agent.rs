@@ -74,6 +74,7 @@ fn ours(folder: &Path) -> (Duration, Vec<u64>) {
         scratch: folder.join("state"),
         state: folder.join("state"),
         forge_token_env: "GITHUB_TOKEN".to_owned(),
+        hidden: Vec::new(),
         secrets: vec!["a-secret-of-some-length".to_owned()],
     };
     let config = AgentConfig {

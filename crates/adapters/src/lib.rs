@@ -3,6 +3,7 @@
 //! Each implements a port of `drive_engine::ports` and decides nothing: policy is in `drive_core`.
 
 pub mod agents;
+mod base64;
 mod broker;
 mod caches;
 pub mod clock;

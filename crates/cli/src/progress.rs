@@ -172,7 +172,8 @@ impl Observer for Progress<'_> {
             }
             None => paused_for(run),
         };
-        let works = run.pending.values().any(|one| !is_routine(one));
+        // A post that waits for its turn is no work.
+        let works = run.forge_waits.is_empty() && run.pending.values().any(|one| !is_routine(one));
         if works || waits.is_none() || self.seen().waits == waits {
             return;
         }

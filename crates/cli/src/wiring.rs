@@ -5,6 +5,7 @@ use drive_adapters::agents::{self, AgentHost, AnyAgent};
 use drive_adapters::clock::SystemClock;
 use drive_adapters::entropy::random_u32;
 use drive_adapters::environment::HOME;
+use drive_adapters::forge::github::key_file;
 use drive_adapters::forge::local::LocalForge;
 use drive_adapters::forge::{self, ForgeHost, OpenForge};
 use drive_adapters::git::Git;
@@ -26,8 +27,8 @@ use drive_engine::forge::Conversation;
 use drive_engine::journal::Journal;
 use drive_engine::perform::{Observer, Unobserved, World};
 use drive_engine::ports::{
-    Agent, AgentSource, Clock, DiffStats, Place, RunFilter, Sandboxes, Store, VersionControl,
-    WhyLeft,
+    Agent, AgentSource, Clock, DiffStats, Place, ProcessRunner, RunFilter, Sandboxes, Store,
+    VersionControl, WhyLeft,
 };
 use drive_engine::recovery;
 use std::collections::{BTreeMap, BTreeSet};
@@ -87,6 +88,9 @@ impl Wiring {
             state: state.path().to_path_buf(),
             forge_token_env: settings.forge.token_env.clone(),
             secrets: credentials.clone(),
+            hidden: key_file(&settings.forge, environment)?
+                .into_iter()
+                .collect(),
         };
         let mut values = credentials;
         for config in settings.agents.values() {
@@ -130,9 +134,11 @@ impl Wiring {
     /// The forge of the repository `folder` lies in.
     pub(crate) fn forge(&self, settings: &Settings, folder: &Path) -> Result<OpenForge, Problem> {
         let clock: Arc<dyn Clock> = self.clock.clone();
+        let runner: Arc<dyn ProcessRunner> = self.runner.clone();
         let host = ForgeHost {
             environment: &self.environment,
-            runner: self.runner.as_ref(),
+            runner: &runner,
+            secrets: Some(&self.secrets),
             git: &self.git,
             database: &self.database,
             clock: &clock,

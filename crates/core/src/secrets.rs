@@ -9,28 +9,51 @@ pub use results::{redact_comments, redact_result};
 use crate::agent::Secrets;
 use crate::problem::{Kind, Problem};
 use globset::{GlobBuilder, GlobMatcher};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Values shorter than this are redacted but stop no push: a password of six letters may be a word.
 const MIN_GUARDED: usize = 8;
 /// How many places a problem names.
 const MOST_PLACES: usize = 5;
 
-/// The secrets of a command, and the paths in which a person allows them.
+/// The secrets of a command, and the paths in which a person allows them. Copies share what is
+/// learned later.
 #[derive(Clone, Debug, Default)]
 pub struct SecretPolicy {
-    /// All of them, for redaction.
-    pub secrets: Secrets,
-    guarded: Secrets,
+    known: Arc<RwLock<Known>>,
+    /// How many values were known from the start.
+    at_start: usize,
     allow: Vec<GlobMatcher>,
 }
+
+#[derive(Debug, Default)]
+struct Known {
+    values: Vec<String>,
+    /// All of them, for redaction.
+    secrets: Secrets,
+    guarded: Secrets,
+}
+
+impl Known {
+    fn new(values: Vec<String>) -> Self {
+        let guarded = values.iter().filter(|value| value.len() >= MIN_GUARDED);
+        Self {
+            secrets: Secrets::new(&values),
+            guarded: Secrets::new(guarded),
+            values,
+        }
+    }
+}
+
+/// Renewed tokens that are remembered besides the values at the start: those of a week, an hour each.
+const MOST_LEARNED: usize = 200;
 
 impl SecretPolicy {
     /// These values besides the known shapes; `allow` are globs as in `verify.routes`.
     pub fn new(values: &[String], allow: &[String]) -> Result<Self, Problem> {
-        let guarded = values.iter().filter(|value| value.len() >= MIN_GUARDED);
         Ok(Self {
-            secrets: Secrets::new(values),
-            guarded: Secrets::new(guarded),
+            known: Arc::new(RwLock::new(Known::new(values.to_vec()))),
+            at_start: values.len(),
             allow: allow
                 .iter()
                 .map(|glob| matcher(glob))
@@ -38,10 +61,34 @@ impl SecretPolicy {
         })
     }
 
+    /// All values, for redaction.
+    pub fn secrets(&self) -> Secrets {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.secrets.clone()
+    }
+
+    /// One more value, such as a token that was renewed. Everybody who shares this policy knows it
+    /// from now on.
+    pub fn learn(&self, value: &str) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if known.values.iter().any(|one| one == value) {
+            return;
+        }
+        let mut values = std::mem::take(&mut known.values);
+        values.push(value.to_owned());
+        let spare = values.len().saturating_sub(self.at_start + MOST_LEARNED);
+        values.drain(self.at_start..self.at_start + spare);
+        *known = Known::new(values);
+    }
+
     /// Refuses a patch that adds a secret: what `VersionControl::unpublished` of the engine returns.
     pub fn require_clean(&self, patch: &[u8]) -> Result<(), Problem> {
         let is_allowed = |path: &str| self.allow.iter().any(|glob| glob.is_match(path));
-        let places = patch::find_secrets(patch, &self.guarded, &is_allowed)?;
+        let guarded = {
+            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            known.guarded.clone()
+        };
+        let places = patch::find_secrets(patch, &guarded, &is_allowed)?;
         if places.is_empty() {
             return Ok(());
         }
@@ -126,8 +173,24 @@ mod tests {
     #[test]
     fn a_short_value_is_redacted_and_stops_no_push() {
         let policy = SecretPolicy::new(&["secret".to_owned()], &[]).unwrap();
-        assert_eq!(policy.secrets.redact("a secret"), "a [redacted]");
+        assert_eq!(policy.secrets().redact("a secret"), "a [redacted]");
         let patch = patch("a.txt", "no secret here");
         assert_eq!(policy.require_clean(patch.as_bytes()), Ok(()));
+    }
+
+    #[test]
+    fn a_renewed_token_is_redacted_and_refused_from_then_on() {
+        let policy = SecretPolicy::new(&["first-value".to_owned()], &[]).unwrap();
+        let shared = policy.clone();
+        assert_eq!(policy.secrets().redact("a renewed-1 b"), "a renewed-1 b");
+        for number in 0..=MOST_LEARNED {
+            shared.learn(&format!("renewed-{number}"));
+        }
+        let redact = |text: &str| policy.secrets().redact(text);
+        assert_eq!(redact("a renewed-1 b"), "a [redacted] b");
+        assert_eq!(redact("first-value"), "[redacted]", "never forgotten");
+        assert_eq!(redact("renewed-0 x"), "renewed-0 x", "the oldest is");
+        let patch = patch("a.txt", "key = renewed-199");
+        assert!(policy.require_clean(patch.as_bytes()).is_err());
     }
 }

@@ -20,7 +20,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Scope, scope};
 use std::time::{Duration, Instant};
 
-/// How often the journal is read for events from other processes.
+/// How often the journal is read for events from other processes that did not ring.
 const PEEK: Duration = Duration::from_millis(250);
 /// The most events in one transaction: other writers wait for it.
 const MOST_WORDS: usize = 200;
@@ -31,6 +31,8 @@ enum Message {
     /// A result, and the lease under which its effect was performed.
     Ended(RunId, LeaseToken, EffectKey, Box<EffectResult>),
     StopAsked,
+    /// Another process delivered something.
+    Rung,
 }
 
 /// The dispatcher of one executor.
@@ -44,6 +46,8 @@ pub(crate) struct Dispatch<'env> {
     /// How far the journal was read.
     mark: u64,
     peeked: Instant,
+    /// Whether another process delivered something since.
+    rung: bool,
     /// The number of the newest nudge that was read.
     heard: u64,
     wakes: u64,
@@ -60,6 +64,7 @@ impl<'env> Dispatch<'env> {
             ended: Vec::new(),
             mark: 0,
             peeked: Instant::now(),
+            rung: false,
             heard: 0,
             wakes: 0,
             stopping: false,
@@ -75,6 +80,11 @@ impl<'env> Dispatch<'env> {
         let _guard = self.executor.cancel.on_cancel(move |_| {
             let _ = asked.send(Message::StopAsked);
         });
+        let rung = sender.clone();
+        let wake = Box::new(move || {
+            let _ = rung.send(Message::Rung);
+        });
+        let _listening = self.executor.journal.store.listen(wake);
         // What was hinted at before is seen by the first look anyway.
         if let Some(hints) = self.executor.hints {
             let old = hints.log.newer_than(0, hints.repository);
@@ -248,6 +258,7 @@ impl<'env> Dispatch<'env> {
                     }
                     self.dirty.insert(id);
                 }
+                Message::Rung => self.rung = true,
                 Message::StopAsked => {
                     self.tell(std::mem::take(&mut words));
                     self.stop();
@@ -363,7 +374,7 @@ impl<'env> Dispatch<'env> {
 
     /// Reads what other processes delivered, also for runs whose agent works.
     fn peek(&mut self) {
-        if self.peeked.elapsed() < PEEK {
+        if !std::mem::take(&mut self.rung) && self.peeked.elapsed() < PEEK {
             return;
         }
         self.peeked = Instant::now();

@@ -14,6 +14,8 @@ pub(super) struct Confined<'a> {
     pub(super) git_dir: Option<&'a Path>,
     pub(super) real_home: Option<&'a Path>,
     pub(super) state: &'a Path,
+    /// Files with keys, which are hidden wherever they are.
+    pub(super) keys: &'a [PathBuf],
     pub(super) folders: &'a AgentFolders,
     /// What it must be able to read wherever it is: its program, its prompt, its input.
     pub(super) readable: Vec<PathBuf>,
@@ -68,7 +70,7 @@ pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
         writes: Writes::Only(writes),
         tmp: Some(folders.tmp.clone()),
         protected,
-        hidden: hidden(confined.real_home, confined.state),
+        hidden: hidden(confined.real_home, confined.state, confined.keys),
         shown,
         layered: confined.layered.clone(),
         network,
@@ -78,10 +80,11 @@ pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
     }
 }
 
-/// The home and the state directory, wherever they are.
-fn hidden(home: Option<&Path>, state: &Path) -> Vec<PathBuf> {
+/// The home, the state directory and keys, wherever they are.
+fn hidden(home: Option<&Path>, state: &Path, keys: &[PathBuf]) -> Vec<PathBuf> {
     home.into_iter()
         .chain([state])
+        .chain(keys.iter().map(PathBuf::as_path))
         .map(Path::to_path_buf)
         .collect()
 }
@@ -147,6 +150,7 @@ mod tests {
             git_dir: Some(&git),
             real_home: Some(&home),
             state: &state,
+            keys: &[place.root.join("app.pem")],
             folders: &place.folders,
             readable: vec![place.root.join("tool")],
             layered: vec![cache()],
@@ -165,7 +169,7 @@ mod tests {
                 writes: Writes::Only(vec![at("run/home"), at("home/.claude"), at("box"),]),
                 tmp: Some(at("run/tmp")),
                 protected: vec![at("home/.rustup")],
-                hidden: vec![at("home"), at("state")],
+                hidden: vec![at("home"), at("state"), at("app.pem")],
                 shown: vec![at("tool"), at("home/.rustup"), at("home/repo/.git/objects")],
                 layered: vec![cache()],
                 network: NetworkAccess::Off,

@@ -28,6 +28,8 @@ pub struct AgentHost {
     pub state: PathBuf,
     /// The variable that holds the forge's token, which no agent is given.
     pub forge_token_env: String,
+    /// Files that no agent sees wherever they are: the private key of a GitHub App.
+    pub hidden: Vec<PathBuf>,
     /// Values that no log and no event may show, besides the agent's own.
     pub secrets: Vec<String>,
 }

@@ -1,33 +1,49 @@
-//! Checks the forge, the token and its remaining requests. The token itself is never shown.
+//! Checks the forge, the token, what it may do, and its remaining requests. The token itself is never
+//! shown.
 
 use super::{Check, Doctor};
 use crate::environment::GH_TOKEN;
-use crate::forge::github::{Budgets, Token, find_token};
+use crate::forge::github::{
+    Bounds, Budgets, Credential, Endpoint, GitHub, Route, Surroundings as ClientSurroundings,
+    find_credential, key_file,
+};
 use crate::git::{Git, Location, Touches};
 use crate::store::{Database, SqliteForgeMemory};
 use crate::{StateDir, SystemClock};
+use drive_core::Problem;
 use drive_core::forge::RequestBudget;
-use drive_core::forge::choice::{Chosen, Surroundings, choose, web_host};
-use drive_core::settings::ForgeKind;
+use drive_core::forge::choice::{Chosen, Surroundings, choose};
+use drive_core::forge::readiness::Intent;
+use drive_core::ids::BranchName;
+use drive_core::problem::Kind;
+use drive_core::settings::{ForgeKind, ForgeSettings};
 use drive_core::time::Timestamp;
-use drive_engine::ports::Clock;
+use drive_engine::ports::{Clock, Forge};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::Arc;
 
 const BUDGET: &str = "forgeBudget";
+const TOKEN: &str = "forgeToken";
+const KEY: &str = "forgeAppKey";
+const ACCESS: &str = "forgeAccess";
 
-/// The forge, its token and the budget of the token.
+/// The branch that rules are asked for: they are mostly about the part before the slash.
+const BRANCH: &str = "drive/doctor";
+
+/// The forge, its token, what it may do there, and the budget of the token.
 pub(super) fn checks(doctor: &Doctor<'_>) -> Vec<Check> {
     let forge = &doctor.settings.forge;
-    let found = find_token(
-        doctor.environment,
-        &forge.token_env,
-        &web_host(&forge.api_url),
-        doctor.runner.as_ref(),
-        doctor.cancel,
-    )
-    // Whoever stopped the doctor does not read on.
-    .unwrap_or_default();
-    let token_from = found.as_ref().map(|found| found.source.as_str());
+    let environment = doctor.environment;
+    // The local forge needs no token, so no program is asked for one.
+    let found = match forge.kind {
+        ForgeKind::Local => Ok(None),
+        ForgeKind::Auto | ForgeKind::Github => {
+            find_credential(forge, environment, doctor.runner, doctor.cancel)
+        }
+    };
+    let source = found.as_ref().ok().and_then(Option::as_ref);
+    let token_from = source.map(Credential::source);
     let remote_url = remote_url(doctor);
     let choice = forge.remote_name().and_then(|remote| {
         choose(&Surroundings {
@@ -49,30 +65,125 @@ pub(super) fn checks(doctor: &Doctor<'_>) -> Vec<Check> {
         }
         Err(problem) => Check::from_problem("forge", problem),
     };
-    let token = match (token_from, forge.kind) {
-        (Some(from), _) => Check::ok("forgeToken", format!("found in {from}")),
-        (None, ForgeKind::Local) => Check::ok("forgeToken", "none (not needed by the local forge)"),
-        (None, ForgeKind::Auto | ForgeKind::Github) => Check::missing(
-            "forgeToken",
+    let mut checks = vec![kind, token(forge, found.as_ref())];
+    checks.extend(key(doctor));
+    let Ok(Some(credential)) = found else {
+        return checks;
+    };
+    let identity = credential.identity().to_owned();
+    if let Ok(choice) = &choice
+        && let Chosen::Github { repo } = &choice.chosen
+    {
+        checks.push(access(doctor, repo, credential));
+    }
+    checks.push(budget(doctor, &identity));
+    checks
+}
+
+fn token(forge: &ForgeSettings, found: Result<&Option<Credential>, &Problem>) -> Check {
+    match (found, forge.kind) {
+        // Whoever stopped the doctor does not read on.
+        (Err(problem), _) => Check::from_problem(TOKEN, problem),
+        (Ok(Some(credential)), _) if forge.app().is_some() => {
+            Check::ok(TOKEN, format!("from {}", credential.source()))
+        }
+        (Ok(Some(credential)), _) => Check::ok(TOKEN, format!("found in {}", credential.source())),
+        (Ok(None), ForgeKind::Local) => Check::ok(TOKEN, "none (not needed by the local forge)"),
+        (Ok(None), ForgeKind::Auto | ForgeKind::Github) => Check::missing(
+            TOKEN,
             format!(
                 "neither `{}` nor `{GH_TOKEN}` is set, and `gh auth token` prints none",
                 forge.token_env
             ),
             "only needed for GitHub: set one of them, or run `gh auth login`",
         ),
+    }
+}
+
+/// The private key of the app, which only its owner may read.
+fn key(doctor: &Doctor<'_>) -> Option<Check> {
+    let path = match key_file(&doctor.settings.forge, doctor.environment) {
+        Ok(path) => path?,
+        Err(problem) => return Some(Check::from_problem(KEY, &problem)),
     };
-    let mut checks = vec![kind, token];
-    checks.extend(found.map(|found| budget(doctor, &found.token)));
-    checks
+    Some(judged_key(&path))
+}
+
+fn judged_key(path: &Path) -> Check {
+    let shown = path.display();
+    match path.metadata() {
+        Err(error) => Check::missing(
+            KEY,
+            format!("cannot read `{shown}`: {error}"),
+            "set `forge.private_key_file` to the `.pem` file that GitHub made for the app",
+        ),
+        Ok(file) if file.permissions().mode() & 0o077 != 0 => Check::degraded(
+            KEY,
+            format!("other users may read `{shown}`"),
+            format!("run `chmod 600 {shown}`"),
+        ),
+        Ok(_) => Check::ok(KEY, format!("`{shown}`, for its owner only")),
+    }
+}
+
+/// Asks the forge whether a run could publish.
+fn access(doctor: &Doctor<'_>, repo: &str, credential: Credential) -> Check {
+    match ask(doctor, repo, credential) {
+        Ok(warnings) if warnings.is_empty() => {
+            Check::ok(ACCESS, format!("branches and pull requests in `{repo}`"))
+        }
+        Ok(warnings) => Check::degraded(
+            ACCESS,
+            warnings.join("; "),
+            "runs work meanwhile; update the name when you can",
+        ),
+        Err(problem) => {
+            let check = Check::from_problem(ACCESS, &problem);
+            let passes = matches!(
+                problem.kind,
+                Kind::RateLimited | Kind::ForgeUnreachable | Kind::ForgeTimeout | Kind::ForgeFailed
+            );
+            if passes {
+                return Check::degraded(ACCESS, check.detail, check.hint.unwrap_or_default());
+            }
+            check
+        }
+    }
+}
+
+fn ask(doctor: &Doctor<'_>, repo: &str, credential: Credential) -> Result<Vec<String>, Problem> {
+    let state_dir = StateDir::open(doctor.environment)?;
+    let database = Arc::new(Database::open(&state_dir.database())?);
+    let around = ClientSurroundings {
+        cancel: doctor.cancel.clone(),
+        ..ClientSurroundings::of_machine(database)
+    };
+    let github = GitHub::new(
+        Endpoint::new(&doctor.settings.forge.api_url, repo)?,
+        credential,
+        Bounds::default(),
+        Route::Environment,
+        around,
+    );
+    let git = Git::new(doctor.runner.clone(), doctor.environment);
+    let intent = Intent {
+        branch: BranchName::parse(BRANCH)?,
+        signs: git.signs_commits(doctor.folder),
+    };
+    let readiness = github.preflight(Some(&intent))?;
+    match readiness.problem() {
+        Some(problem) => Err(problem),
+        None => Ok(readiness.warnings().collect()),
+    }
 }
 
 /// What the token may still ask, as any process of this machine was last told.
-fn budget(doctor: &Doctor<'_>, token: &Token) -> Check {
+fn budget(doctor: &Doctor<'_>, identity: &str) -> Check {
     let known = StateDir::open(doctor.environment)
         .and_then(|state_dir| Database::open(&state_dir.database()))
         .and_then(|database| {
             let memory = SqliteForgeMemory::new(Arc::new(database));
-            Budgets::load(&memory, &token.fingerprint())
+            Budgets::load(&memory, identity)
         });
     match known {
         Ok(Some(budget)) => spoken_budget(&budget, SystemClock.now()),
@@ -124,5 +235,22 @@ mod tests {
         assert_eq!(check(42), Check::ok(BUDGET, words(42)));
         let wait = "drive waits until then";
         assert_eq!(check(0), Check::degraded(BUDGET, words(0), wait));
+    }
+
+    #[test]
+    fn a_key_that_others_may_read_is_degraded() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("app.pem");
+        assert_eq!(judged_key(&path).status, super::super::Status::Missing);
+        std::fs::write(&path, "key").unwrap();
+        for (mode, status) in [
+            (0o600, super::super::Status::Ok),
+            (0o400, super::super::Status::Ok),
+            (0o640, super::super::Status::Degraded),
+            (0o604, super::super::Status::Degraded),
+        ] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(judged_key(&path).status, status, "{mode:o}");
+        }
     }
 }

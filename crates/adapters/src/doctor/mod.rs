@@ -1,8 +1,8 @@
 //! Checks of `drive doctor`: what is installed, what is missing, and which isolation this machine
 //! supports.
 //!
-//! Checks are read-only: they install nothing, use no network, and only test whether a secret
-//! exists.
+//! Checks are read-only: they install nothing, and only test whether a secret exists. Only the
+//! access to a forge on the network is asked for there.
 
 mod forge;
 mod machine;

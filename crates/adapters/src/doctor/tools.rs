@@ -69,6 +69,7 @@ pub(super) fn keys(doctor: &Doctor<'_>) -> Vec<Check> {
         scratch: doctor.folder.to_owned(),
         state: doctor.folder.to_owned(),
         forge_token_env: settings.forge.token_env.clone(),
+        hidden: Vec::new(),
         secrets: Vec::new(),
     };
     let agents = settings.agents.iter();

@@ -9,6 +9,7 @@ use crate::store::Database;
 use drive_core::Problem;
 use drive_core::forge::choice::{Choice, Chosen};
 use drive_core::ids::RemoteName;
+use drive_core::secrets::SecretPolicy;
 use drive_core::settings::ForgeSettings;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Clock, Forge, Place, ProcessRunner, VersionControl};
@@ -20,8 +21,10 @@ use std::sync::Arc;
 pub struct ForgeHost<'a> {
     /// Where a token may be.
     pub environment: &'a Environment,
-    /// Asks `gh` for one.
-    pub runner: &'a dyn ProcessRunner,
+    /// Asks `gh` and `forge.token_command` for one.
+    pub runner: &'a Arc<dyn ProcessRunner>,
+    /// Learns every token, so that none is ever published.
+    pub secrets: Option<&'a SecretPolicy>,
     /// Reads the repository.
     pub git: &'a Git,
     /// Keeps what must survive.
@@ -50,8 +53,8 @@ pub fn open(
     folder: &Path,
 ) -> Result<OpenForge, Problem> {
     let repository = host.git.discover(folder)?;
-    let (choice, token) = select(settings, host, Place::Checkout(&repository.common_dir))?;
-    if let (Chosen::Github { repo }, Some(token)) = (&choice.chosen, token) {
+    let (choice, credential) = select(settings, host, Place::Checkout(&repository.common_dir))?;
+    if let (Chosen::Github { repo }, Some(credential)) = (&choice.chosen, credential) {
         let around = Surroundings {
             clock: host.clock.clone(),
             cancel: host.cancel.clone(),
@@ -60,11 +63,14 @@ pub fn open(
         let endpoint = Endpoint::new(&settings.api_url, repo)?;
         let github = GitHub::new(
             endpoint,
-            token,
+            credential,
             Bounds::default(),
             Route::Environment,
             around,
         );
+        if let Some(login) = github.git_login() {
+            host.git.log_in(login);
+        }
         let remote = Some(settings.remote_name()?);
         return Ok(OpenForge {
             forge: Arc::new(github),

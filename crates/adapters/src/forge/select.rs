@@ -1,18 +1,19 @@
 //! Selects the forge of a repository from its remote, the settings and the token.
 
 use super::ForgeHost;
-use super::github::{Token, find_token};
+use super::github::{Credential, find_credential};
 use drive_core::Problem;
-use drive_core::forge::choice::{Choice, Chosen, Surroundings, choose, web_host};
+use drive_core::forge::choice::{Choice, Chosen, Surroundings, choose};
 use drive_core::settings::{ForgeKind, ForgeSettings};
 use drive_engine::ports::{Place, VersionControl};
 
-/// The choice, and the token if it is GitHub. `gh` is asked only where its answer decides.
+/// The choice, and the credential if it is GitHub. Programs are asked for a token only where their
+/// answer decides.
 pub(super) fn select(
     settings: &ForgeSettings,
     host: &ForgeHost<'_>,
     place: Place<'_>,
-) -> Result<(Choice, Option<Token>), Problem> {
+) -> Result<(Choice, Option<Credential>), Problem> {
     let remote = settings.remote_name()?;
     let remote_url = match settings.kind {
         ForgeKind::Local => None,
@@ -30,15 +31,8 @@ pub(super) fn select(
     if with_any_token.chosen == Chosen::Local {
         return Ok((with_any_token, None));
     }
-    let web = web_host(&settings.api_url);
-    let found = find_token(
-        host.environment,
-        &settings.token_env,
-        &web,
-        host.runner,
-        host.cancel,
-    )?;
-    let from = found.as_ref().map(|found| found.source.as_str());
-    let choice = choose(&around(from))?;
-    Ok((choice, found.map(|found| found.token)))
+    let found = find_credential(settings, host.environment, host.runner, host.cancel)?;
+    let choice = choose(&around(found.as_ref().map(Credential::source)))?;
+    let found = found.map(|found| found.known_to(host.secrets.cloned()));
+    Ok((choice, found))
 }

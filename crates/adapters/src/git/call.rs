@@ -238,6 +238,7 @@ impl<'a> Call<'a> {
             }
             overrides.pairs.extend(network.pairs);
             overrides.withheld.extend(network.withheld);
+            overrides.pairs.extend(self.git.login_settings());
         }
         Ok(overrides)
     }

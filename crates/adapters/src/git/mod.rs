@@ -16,6 +16,7 @@ mod history;
 mod ignored_files;
 mod location;
 mod lock;
+mod login;
 mod merge;
 mod messages;
 mod object_folders;
@@ -23,6 +24,7 @@ mod raw_commits;
 mod remote;
 mod sandbox;
 mod scratch;
+mod signs;
 mod stage;
 mod stale_lock;
 mod state;
@@ -37,6 +39,7 @@ pub use config::Overrides;
 pub(crate) use config::{Entry as Setting, last as last_setting};
 use config_cache::ConfigCache;
 use drive_core::ids::{BranchName, CommitSha, RemoteName};
+pub use login::GitLogin;
 
 use crate::Environment;
 use crate::environment::{HOME, PATH};
@@ -91,6 +94,7 @@ pub struct Git {
     missing: Arc<Mutex<BTreeSet<LayerName>>>,
     cancel: CancelToken,
     config_cache: ConfigCache,
+    logins: login::Logins,
     /// The user's home, which confined git does not see.
     home: Option<PathBuf>,
     /// The folders of the search path, where git itself may be.
@@ -115,6 +119,7 @@ impl Git {
             missing: Arc::default(),
             cancel: CancelToken::new(),
             config_cache: ConfigCache::default(),
+            logins: login::Logins::default(),
         }
     }
 

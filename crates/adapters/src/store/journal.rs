@@ -1,6 +1,6 @@
 //! The journal in SQLite: one transaction per event, durable before any effect.
 
-use super::Database;
+use super::{Database, doorbell};
 use drive_core::ids::{DedupeKey, EffectKey, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::ProcessMark;
@@ -189,6 +189,10 @@ impl SqliteStore {
 impl Store for SqliteStore {
     fn append(&self, append: &Append<'_>, fold: Fold) -> Result<Appended, Problem> {
         let appended = self.append_all(std::slice::from_ref(append), fold)?.pop();
+        // Owners know what they deliver themselves.
+        if append.fence.is_none() {
+            doorbell::ring(self.database.path());
+        }
         appended.unwrap_or_else(|| Err(refused("nothing was appended")))
     }
 
@@ -271,6 +275,11 @@ impl Store for SqliteStore {
             }
             Ok(News { runs, mark: last })
         })
+    }
+
+    fn listen(&self, wake: Box<dyn Fn() + Send>) -> Option<Box<dyn Send>> {
+        let listening = doorbell::listen(self.database.path(), wake)?;
+        Some(Box::new(listening))
     }
 
     fn claim(&self, run: &RunId, token: LeaseToken) -> Result<Vec<Claimed>, Problem> {

@@ -2,6 +2,7 @@
 
 mod database;
 mod deliveries;
+mod doorbell;
 mod forge_memory;
 mod journal;
 mod migrations;

@@ -1,6 +1,6 @@
 //! Stored nudges, so that one process can receive a webhook and another can poll.
 
-use super::Database;
+use super::{Database, doorbell};
 use drive_core::Problem;
 use drive_core::forge::webhook::Nudge;
 use drive_core::ids::PrNumber;
@@ -30,7 +30,9 @@ impl Nudges for SqliteNudges {
     fn nudge(&self, nudge: Nudge) -> Result<(), Problem> {
         let at = self.clock.now();
         self.database
-            .write(|tx| keep(tx, &nudge, at, KEPT).map_err(|error| self.database.problem(error)))
+            .write(|tx| keep(tx, &nudge, at, KEPT).map_err(|error| self.database.problem(error)))?;
+        doorbell::ring(self.database.path());
+        Ok(())
     }
 }
 

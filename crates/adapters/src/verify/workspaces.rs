@@ -28,6 +28,8 @@ pub struct VerifyWorkspaces {
     environment: Environment,
     state: PathBuf,
     scratch: PathBuf,
+    /// Files that no stage may read: the private key of a GitHub App.
+    keys: Vec<PathBuf>,
     liveness: Liveness,
     open: Mutex<HashMap<String, Open>>,
 }
@@ -54,9 +56,17 @@ impl VerifyWorkspaces {
             environment,
             state: state.to_path_buf(),
             scratch: scratch.to_path_buf(),
+            keys: Vec::new(),
             liveness: Liveness::new(scratch.to_path_buf()),
             open: Mutex::new(HashMap::new()),
         }
+    }
+
+    /// The same, whose stages cannot read these files either.
+    #[must_use]
+    pub fn hiding(mut self, keys: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.keys.extend(keys);
+        self
     }
 
     /// Whether a verification that kept its private folder in `scratch` died.
@@ -153,7 +163,11 @@ impl VerifyWorkspaces {
             env,
             passed,
             protected: vec![sandbox.path.join(".git")],
-            hidden: private::hidden(home.as_deref(), &self.state, &toolchains),
+            hidden: [
+                private::hidden(home.as_deref(), &self.state, &toolchains),
+                self.keys.clone(),
+            ]
+            .concat(),
             shown: self.shown(
                 repo,
                 home.as_deref(),

@@ -112,6 +112,7 @@ fn the_adapter_uses_exactly_the_operations_it_lists() {
     }
     forge.merge(number, &pr.head_sha, None).unwrap();
     forge.close(open(&hub, "feat/y").number).unwrap();
+    forge.preflight(None).unwrap();
     let used: Vec<String> = hub.simulator.operations().into_iter().collect();
     assert_eq!(used, CALLED);
 }

@@ -48,6 +48,29 @@ fn around(simulator: &Simulator) -> Surroundings {
     }
 }
 
+#[test]
+fn a_write_that_will_wait_longer_than_a_moment_is_known_before_it_is_sent() {
+    let hub = Hub::start();
+    let around = around(&hub.simulator);
+    let (budgets, clock) = (around.budgets.clone(), hub.simulator.clock().clone());
+    let forge = of_repo(&hub.simulator, REPO, Simulator::TOKEN, around);
+    let identity = Token::new(Simulator::TOKEN).unwrap().fingerprint();
+    let book = || budgets.book_write(&identity, clock.now()).unwrap();
+    assert_eq!(forge.writes_wait_until(), None);
+    // Five go at once, and two within two seconds: the next one waits for three.
+    for _ in 0..7 {
+        book();
+    }
+    assert_eq!(forge.writes_wait_until(), None);
+    for _ in 0..5 {
+        book();
+    }
+    let turn = forge.writes_wait_until().expect("a wait");
+    assert_eq!(turn.as_second() - clock.now().as_second(), 8);
+    clock.advance(Duration::from_secs(60));
+    assert_eq!(forge.writes_wait_until(), None);
+}
+
 /// The requests of one more poll that count, after everything was seen.
 fn idle_poll(simulator: &Simulator, repo: &str, pulls: u64) -> (usize, usize) {
     let forge = of_repo(simulator, repo, Simulator::TOKEN, around(simulator));
@@ -132,7 +155,8 @@ fn a_hundred_posts_keep_the_pace_and_are_never_refused() {
     let refused = refused.iter().filter(|r| r.status == 403).count();
     assert_eq!(refused, 0);
     let took = hub.simulator.clock().now().duration_since(start);
-    assert!(took.as_secs() >= 99, "{took:?}");
+    // The first few go at once: the opening took one of them.
+    assert!(took.as_secs() >= 95, "{took:?}");
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod hooks;
 mod kept;
 mod phase_terms;
 mod pr;
+mod preflight;
 mod runs;
 mod serve;
 mod spawn;

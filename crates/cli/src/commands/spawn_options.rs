@@ -2,6 +2,7 @@
 
 use crate::answer::Outcome;
 use crate::app::App;
+use crate::commands::preflight::require_ready;
 use crate::commands::start_warnings::{warn_of_uncommitted_changes, warn_without_token};
 use crate::commands::verify::OwnVerifier;
 use crate::progress::Progress;
@@ -156,6 +157,9 @@ impl SpawnOptions {
         request.model.clone_from(&self.model);
         let crew = others.iter().chain([&request.agent]);
         wiring.require_agents(crew.map(String::as_str), &request.task, app)?;
+        if let Some(talk) = &conversation {
+            require_ready(app, talk.forge.as_ref(), &wiring.git, &request)?;
+        }
         warn_of_uncommitted_changes(app, &wiring.git, &request);
         let progress = Progress::new(app.output());
         let gate = OwnVerifier::of(app);

@@ -11,6 +11,7 @@ pub mod inline;
 pub mod marker;
 pub mod part;
 pub mod rate_limit;
+pub mod readiness;
 pub mod suggestion;
 pub mod template;
 pub mod text;

@@ -1,6 +1,7 @@
 //! Client-side rate limit: spaces out writes to the forge, and backs off after a failed request.
 
 use crate::time::{Timestamp, after};
+use jiff::SignedDuration;
 use std::time::Duration;
 
 /// Writes allowed within any window: GitHub limits content creation to 80 a minute and 500 an hour.
@@ -12,8 +13,11 @@ pub const WINDOWS: [(usize, Duration); 2] = [
 /// Newest writes that must be remembered to check every window.
 pub const MOST_REMEMBERED: usize = 500;
 
-/// Shortest interval between two writes.
+/// Interval between two writes of a long series: GitHub asks for a second.
 pub const APART: Duration = Duration::from_secs(1);
+
+/// Writes that go without a pause after a quiet time. Each interval of quiet gives one back.
+pub const BURST: u32 = 5;
 
 /// Longest time that a call blocks for its turn. The caller schedules a longer wait itself.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(120);
@@ -40,12 +44,14 @@ impl Turn {
 }
 
 /// When the next write may be sent, given when earlier ones were (in any order; some may still be
-/// ahead of `now`, booked by another process).
+/// ahead of `now`, booked by another process). Turns are given in order: never one before another
+/// that is booked already.
 pub fn next_write(booked: &[Timestamp], now: Timestamp) -> Turn {
     let mut booked = booked.to_vec();
     booked.retain(|at| is_credible(*at, now));
     booked.sort_unstable();
-    let mut at = booked.last().map_or(now, |last| after(*last, APART));
+    let mut at = booked.last().map_or(now, |last| *last);
+    at = at.max(refilled(&booked));
     for (most, window) in WINDOWS {
         if let Some(oldest) = booked.len().checked_sub(most) {
             at = at.max(after(booked[oldest], window));
@@ -55,6 +61,15 @@ pub fn next_write(booked: &[Timestamp], now: Timestamp) -> Turn {
         at if is_credible(at, now) => Turn::Booked(at),
         at => Turn::TooFar(at),
     }
+}
+
+/// When a bucket of [`BURST`] writes, one back each [`APART`], lets the next one through.
+fn refilled(booked: &[Timestamp]) -> Timestamp {
+    let emptied = booked.iter().fold(Timestamp::MIN, |full_again, at| {
+        after(full_again.max(*at), APART)
+    });
+    let ahead = SignedDuration::try_from(APART * (BURST - 1)).unwrap_or_default();
+    emptied.checked_sub(ahead).unwrap_or(Timestamp::MIN)
 }
 
 /// Whether this time may be booked. A later booking was made before the clock was set back.
@@ -70,6 +85,7 @@ pub fn backoff(attempt: u32) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
@@ -81,38 +97,74 @@ mod tests {
     }
 
     #[test]
-    fn writes_are_a_second_apart() {
+    fn the_first_writes_after_quiet_go_at_once_and_then_one_a_second() {
         let next = |booked: &[i64]| {
             let booked: Vec<Timestamp> = booked.iter().map(|second| at(*second)).collect();
             next_write(&booked, at(100))
         };
-        assert_eq!(next(&[100]), Turn::Booked(at(101)));
-        assert_eq!(next(&[100, 103]), Turn::Booked(at(104)));
-        assert_eq!(next(&[90]), Turn::Booked(at(100)));
-        assert_eq!(next(&[119]), Turn::Booked(at(120)));
-        assert_eq!(next(&[120]), Turn::TooFar(at(121)));
+        assert_eq!(next(&[100]), Turn::Booked(at(100)));
+        assert_eq!(next(&[100; 4]), Turn::Booked(at(100)));
+        assert_eq!(next(&[100; 5]), Turn::Booked(at(101)));
+        assert_eq!(next(&[100, 100, 100, 100, 100, 101]), Turn::Booked(at(102)));
+        assert_eq!(next(&[98; 5]), Turn::Booked(at(100)), "two came back");
+        assert_eq!(next(&[90; 5]), Turn::Booked(at(100)));
+        assert_eq!(next(&[119]), Turn::Booked(at(119)), "never before another");
+        assert_eq!(next(&[120; 5]), Turn::TooFar(at(121)));
         assert_eq!(
-            next(&[121]),
+            next(&[121; 5]),
             Turn::Booked(at(100)),
             "the clock was set back"
         );
     }
 
-    #[test]
-    fn no_window_holds_more_than_its_share() {
+    /// Books one write at each of these times, or as soon after as it may be.
+    fn booked_at(arrivals: &[i64]) -> Vec<Timestamp> {
         let (mut now, mut booked) = (at(0), Vec::new());
-        while booked.len() < 1_200 {
-            match next_write(&booked, now) {
-                Turn::Booked(at) => booked.push(at),
-                Turn::TooFar(at) => now = at,
+        for millis in arrivals {
+            now = after(now, Duration::from_millis(u64::try_from(*millis).unwrap()));
+            loop {
+                match next_write(&booked, now) {
+                    Turn::Booked(at) => break booked.push(at),
+                    Turn::TooFar(at) => now = at,
+                }
             }
         }
-        for (most, window) in WINDOWS {
-            for (i, start) in booked.iter().enumerate() {
-                let end = after(*start, window);
-                let inside = booked[i..].iter().filter(|at| **at < end).count();
-                assert!(inside <= most, "{inside} writes from {start}");
+        booked
+    }
+
+    fn most_within(booked: &[Timestamp], window: Duration) -> usize {
+        let from = |(i, start): (usize, &Timestamp)| {
+            let end = after(*start, window);
+            booked[i..].iter().filter(|at| **at < end).count()
+        };
+        booked.iter().enumerate().map(from).max().unwrap_or(0)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn no_arrivals_break_a_window_or_the_burst(
+            arrivals in proptest::collection::vec(0_i64..3_000, 1..700),
+        ) {
+            let booked = booked_at(&arrivals);
+            for (most, window) in WINDOWS {
+                prop_assert!(most_within(&booked, window) <= most);
             }
+            for seconds in [1, 2, 10, 30] {
+                let most = BURST as usize + seconds - 1;
+                let window = Duration::from_secs(seconds as u64);
+                prop_assert!(most_within(&booked, window) <= most);
+            }
+            prop_assert!(booked.is_sorted());
+        }
+    }
+
+    #[test]
+    fn no_window_holds_more_than_its_share() {
+        let booked = booked_at(&[0; 1_200]);
+        for (most, window) in WINDOWS {
+            let inside = most_within(&booked, window);
+            assert!(inside <= most, "{inside} writes");
         }
     }
 

@@ -289,6 +289,11 @@ kinds! {
         RemoteNotOnForge: "remoteNotOnForge", Usage, "The remote is on another server than `forge.api_url`.", "Set `forge.api_url` to the API of your server, or `forge.kind` to `local`.";
         TokenMissing: "tokenMissing", Environment, "There is no token for the forge.", "Set the variable that `forge.token_env` names, or run `gh auth login`.";
         ForgeToken: "forgeToken", Environment, "The forge does not accept the token.", "Run `gh auth login`, or set the variable that `forge.token_env` names.";
+        AppKeyUnusable: "appKeyUnusable", Usage, "The private key of the GitHub App cannot be used.", "Set `forge.private_key_file` to a private key that GitHub made for the app.";
+        AppRefused: "appRefused", Environment, "GitHub does not accept the app, its key or its installation.", "Check `forge.app_id`, `forge.installation_id` and `forge.private_key_file`.";
+        TokenCommandFailed: "tokenCommandFailed", Environment, "`forge.token_command` printed no token.", "Run the command yourself: it must print one token on one line.";
+        ForgeReadOnly: "forgeReadOnly", Environment, "The repository on the forge is archived or disabled.", "Unarchive it, or work in another repository.";
+        BranchRules: "branchRules", Environment, "Rules of the repository would refuse the push of a branch.", "Use a branch name that the rules allow, or have the token's account added to their bypass list.";
         ForgeForbidden: "forgeForbidden", Environment, "The token lacks a permission.", "Give it read and write access to pull requests, contents and statuses.";
         ForgeNotFound: "forgeNotFound", Environment, "The forge does not know what was asked for, or hides it.", "Check `forge.repo`, and that the token can see the repository.";
         ForgeRejected: "forgeRejected", Environment, "The forge rejected a request as invalid.", "Follow what the forge said.";

@@ -172,6 +172,9 @@ fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
     if let Some(retry) = &phase.retry {
         return Some(format!("a retry: {}", retry.why));
     }
+    if let Some(limit) = forge_limit(run) {
+        return Some(limit);
+    }
     let agent = run.pending.values().find_map(|effect| {
         if let Effect::RunAgent { job, .. } = effect {
             return Some(format!("the {} `{}`", job.role, job.agent));
@@ -262,8 +265,21 @@ pub fn waits_for_person(run: &Run) -> Option<String> {
     })
 }
 
-/// What a run waits for before it goes on: its next try, or a person; `None` while it works.
+/// The write limit of the forge that a post of this run waits for.
+fn forge_limit(run: &Run) -> Option<String> {
+    let until = run.forge_waits.values().max()?;
+    Some(format!(
+        "the forge's write limit until {}",
+        until.strftime("%H:%M:%S UTC")
+    ))
+}
+
+/// What a run waits for before it goes on: its next try, the forge's write limit, or a person; `None`
+/// while it works.
 pub fn paused_for(run: &Run) -> Option<String> {
+    if let Some(limit) = forge_limit(run).filter(|_| run.is_active()) {
+        return Some(limit);
+    }
     if let Some(why) = waits_for_person(run).filter(|_| run.is_active()) {
         return Some(format!("you: {why}"));
     }

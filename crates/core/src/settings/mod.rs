@@ -24,8 +24,9 @@ pub use crate::units::{ByteSize, Day, NotAUnit, Period};
 pub use finding::{Finding, Findings};
 pub use layer::{DEFAULTS, Layer, Origin, Source};
 pub use model::{
-    BudgetSettings, CruiseSettings, ForgeKind, ForgeSettings, IsolationMode, ObservabilitySettings,
-    RecordDetail, SandboxSettings, Settings, SpawnSettings, TeamMode, TeamSettings,
+    AppSettings, BudgetSettings, CruiseSettings, ForgeKind, ForgeSettings, IsolationMode,
+    ObservabilitySettings, RecordDetail, SandboxSettings, Settings, SpawnSettings, TeamMode,
+    TeamSettings,
 };
 pub use repository::Widened;
 pub use resolve::{Effective, Entry, resolve};

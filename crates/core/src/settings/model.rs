@@ -148,6 +148,15 @@ pub struct ForgeSettings {
     pub repo: Option<String>,
     /// The base URL of its API.
     pub api_url: String,
+    /// The id of the GitHub App that drive acts as.
+    pub app_id: Option<u64>,
+    /// The installation of the app that the repository belongs to.
+    pub installation_id: Option<u64>,
+    /// The app's private key, as GitHub hands it out: absolute or below `~/`; in your own settings
+    /// only.
+    pub private_key_file: Option<String>,
+    /// The program that prints a token, with its arguments; in your own settings only.
+    pub token_command: Vec<String>,
     /// The variable that holds its token; then `GH_TOKEN`, then `gh auth token`.
     pub token_env: String,
     /// The variable that holds the webhook secret; unset: `drive serve` takes no webhooks.
@@ -158,7 +167,27 @@ pub struct ForgeSettings {
     pub trusted: Vec<String>,
 }
 
+/// The GitHub App that drive acts as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AppSettings<'a> {
+    /// `forge.app_id`.
+    pub id: u64,
+    /// `forge.installation_id`.
+    pub installation: u64,
+    /// `forge.private_key_file`.
+    pub key_file: &'a str,
+}
+
 impl ForgeSettings {
+    /// The GitHub App, which the rules of the settings have checked to be whole.
+    pub fn app(&self) -> Option<AppSettings<'_>> {
+        Some(AppSettings {
+            id: self.app_id?,
+            installation: self.installation_id?,
+            key_file: self.private_key_file.as_deref()?,
+        })
+    }
+
     /// `remote`, which the rules of the settings have checked.
     pub fn remote_name(&self) -> Result<RemoteName, Problem> {
         RemoteName::parse(&self.remote).ok_or_else(|| {

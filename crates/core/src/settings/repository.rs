@@ -69,6 +69,23 @@ pub(super) fn refused(layers: &[Layer], tree: &Node, below: Option<&Node>) -> Ve
             "a repository can only be stricter".to_owned(),
         )
     }));
+    // A repository must not have drive run a program or read a key.
+    let command = KeyPath::dotted("forge.token_command");
+    let key_file = KeyPath::dotted("forge.private_key_file");
+    let is_set = |path: &&KeyPath| match kind(tree, path) {
+        Some(NodeKind::List(all)) => !all.is_empty(),
+        Some(_) => true,
+        None => false,
+    };
+    findings.extend(
+        [&command, &key_file]
+            .into_iter()
+            .filter(is_set)
+            .map(|path| {
+                let message = format!("`{path}` counts in your own settings only");
+                refuse(path, message, format!("move it to {OWN_FILE}"))
+            }),
+    );
     let api = KeyPath::dotted("forge.api_url");
     if let Some(NodeKind::Text(url)) = kind(tree, &api)
         && !is_harmless_server(url)

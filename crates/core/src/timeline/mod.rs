@@ -124,6 +124,12 @@ fn describe_event(event: &Event, run: &Run) -> Option<String> {
 fn describe_note(note: &Note) -> Option<String> {
     Some(match note {
         Note::Waiting { reason } => format!("agent waiting: {reason}"),
+        Note::ForgeLimit { until } => {
+            format!(
+                "waiting for the forge's write limit until {}",
+                until.strftime("%H:%M:%S UTC")
+            )
+        }
         Note::Permission {
             tool,
             granted,

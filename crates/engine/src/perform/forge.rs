@@ -12,7 +12,7 @@ use drive_core::forge::trust::part_of_line;
 use drive_core::forge::{Surface, part, text};
 use drive_core::ids::{CommitSha, EffectKey, PrNumber};
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{EffectResult, ForgeAct, ForgeAnswer, LineRemark};
+use drive_core::run::{EffectResult, ForgeAct, ForgeAnswer, LineRemark, Note};
 
 /// The longest marker with the text around it.
 const MARKER_ROOM: usize = 1024;
@@ -40,8 +40,9 @@ impl World<'_> {
             task,
             pr,
             name,
-            secrets: &self.secrets.secrets,
+            secrets: &self.secrets.secrets(),
         };
+        note_limit(task, act, forge)?;
         let answer = match act {
             ForgeAct::Poll {
                 since,
@@ -96,7 +97,7 @@ impl World<'_> {
             }
             ForgeAct::UpdateBody { body } => {
                 let current = forge.fetch(pr)?.body;
-                let body = self.secrets.secrets.redact(body);
+                let body = self.secrets.secrets().redact(body);
                 forge.update_body(pr, &part::replaced(&current, &body, text::BODY_CHARS))?;
                 ForgeAnswer::Done
             }
@@ -130,6 +131,17 @@ fn status(passed: bool) -> StatusState {
         StatusState::Success
     } else {
         StatusState::Failure
+    }
+}
+
+/// Journals that a write will wait for its turn, so that everybody can see what the run waits for.
+fn note_limit(task: &Task<'_>, act: &ForgeAct, forge: &dyn Forge) -> Result<(), Problem> {
+    if matches!(act, ForgeAct::Poll { .. }) {
+        return Ok(());
+    }
+    match forge.writes_wait_until() {
+        Some(until) => task.note(0, Note::ForgeLimit { until }),
+        None => Ok(()),
     }
 }
 

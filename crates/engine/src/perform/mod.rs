@@ -87,7 +87,7 @@ impl Performer for World<'_> {
         let result = self
             .perform_effect(task)
             .unwrap_or_else(|problem| EffectResult::Failed { problem });
-        let result = redact_result(&self.secrets.secrets, result);
+        let result = redact_result(&self.secrets.secrets(), result);
         self.observer.ended(run, key, &result);
         Ok(result)
     }

@@ -148,7 +148,7 @@ impl World<'_> {
             };
             let mut poll = read(talk, task.run, pr, wanted)?;
             // The run knows their words without secrets.
-            redact_comments(&self.secrets.secrets, &mut poll.comments);
+            redact_comments(&self.secrets.secrets(), &mut poll.comments);
             if let Flow::Phase { phase } = &task.run.flow
                 && phase.is_unheard(&poll)
             {

@@ -70,7 +70,7 @@ impl World<'_> {
         task: &Task<'_>,
         new: &NewPullRequest,
     ) -> Result<EffectResult, Problem> {
-        let secrets = &self.secrets.secrets;
+        let secrets = &self.secrets.secrets();
         let body = self.with_template(task, &new.body);
         let opened = self.require_forge()?.forge.open(&NewPullRequest {
             title: secrets.redact(&new.title),

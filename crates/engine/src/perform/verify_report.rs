@@ -18,7 +18,7 @@ impl World<'_> {
         let Some(talk) = self.forge else {
             return;
         };
-        let secrets = &self.secrets.secrets;
+        let secrets = &self.secrets.secrets();
         let mut annotations = render::check_annotations(report);
         for one in &mut annotations {
             one.message = secrets.redact(&one.message);

@@ -1,5 +1,6 @@
 use drive_core::Problem;
 use drive_core::forge::checks::Annotation;
+use drive_core::forge::readiness::{Intent, Readiness};
 use drive_core::forge::{
     Checks, Comment, CommentRef, Opinions, Permission, PullRequest, RequestBudget,
 };
@@ -253,6 +254,16 @@ pub trait Forge: Send + Sync {
     fn update_body(&self, pr: PrNumber, body: &str) -> Result<(), Problem>;
     /// Closes without a merge. One that is closed stays closed.
     fn close(&self, pr: PrNumber) -> Result<(), Problem>;
+    /// Whether a run could publish here, found out with one real request cycle. A forge without
+    /// accounts is always ready.
+    fn preflight(&self, _intent: Option<&Intent>) -> Result<Readiness, Problem> {
+        Ok(Readiness::default())
+    }
+    /// When a write that is asked for now will be sent, if that is more than a moment ahead: the
+    /// forge takes only so many.
+    fn writes_wait_until(&self) -> Option<Timestamp> {
+        None
+    }
     /// What may still be asked; `None` where nothing is counted.
     fn budget(&self) -> Result<Option<RequestBudget>, Problem>;
 }

@@ -36,6 +36,12 @@ pub trait Store: Send + Sync {
     /// returns only the mark.
     fn news(&self, mark: u64) -> Result<News, Problem>;
 
+    /// Calls `wake` soon after another process delivered something, until the answer is dropped.
+    /// `None` where nothing tells: then only asking for news does.
+    fn listen(&self, _wake: Box<dyn Fn() + Send>) -> Option<Box<dyn Send>> {
+        None
+    }
+
     /// Marks the effects that this owner has not begun yet as begun, and returns them. What an
     /// earlier owner began is returned again, with a higher attempt.
     fn claim(&self, run: &RunId, token: LeaseToken) -> Result<Vec<Claimed>, Problem>;

@@ -2,6 +2,7 @@
 //! demand, and GitHub's own description watching both sides.
 
 mod actions;
+mod apps;
 mod clock;
 mod closing;
 mod faults;
@@ -17,6 +18,7 @@ mod people_checks;
 mod renaming;
 mod render;
 mod rest;
+mod rules;
 mod schema;
 mod server;
 mod service;

@@ -112,7 +112,7 @@ impl Render<'_> {
             "clone_url": format!("{html}.git"), "git_url": format!("{html}.git"),
             "ssh_url": format!("git@github.localhost:{}.git", repo.full_name()),
             "svn_url": html, "default_branch": repo.default_branch, "homepage": null,
-            "language": null, "license": null, "mirror_url": null, "archived": false,
+            "language": null, "license": null, "mirror_url": null, "archived": repo.archived,
             "disabled": false, "has_downloads": true, "has_issues": true, "has_projects": false,
             "has_wiki": false, "has_pages": false, "has_discussions": false,
             "created_at": made, "updated_at": made, "pushed_at": made,

@@ -7,7 +7,7 @@ use super::log::{Carried, Log, Logged};
 use super::rest::checks::LOGS;
 use super::schema::{Matched, Schema};
 use super::state::World;
-use super::{git, graphql, renaming, rest};
+use super::{apps, git, graphql, renaming, rest, rules};
 use drive_core::time::Timestamp;
 use serde_json::{Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -35,6 +35,9 @@ impl Service {
             if let Some(answer) = renaming::git_sent_on(&self.world, request, &repo) {
                 return Carried::Whole(answer);
             }
+            if let Some(answer) = apps::refuse_git(&self.world, request) {
+                return Carried::Whole(answer);
+            }
             let answer = git::serve(&self.git_root, request);
             if request.path.ends_with("/git-receive-pack") {
                 self.world.refresh_branches(&repo);
@@ -57,7 +60,10 @@ impl Service {
     fn api(&mut self, request: &Request) -> Carried {
         let now = self.world.now();
         let token = token(request);
-        let Some(viewer) = self.world.tokens.get(&token).cloned() else {
+        if let Some(answer) = self.app_request(request) {
+            return Carried::Whole(answer);
+        }
+        let Some(viewer) = apps::viewer(&self.world, &token) else {
             return Carried::Whole(Refusal::new(401, "Bad credentials").answer());
         };
         let resource = if request.path == "/graphql" {
@@ -73,6 +79,11 @@ impl Service {
             && !kind.applies()
         {
             return Carried::Whole(self.refused(kind, &token, resource, now));
+        }
+        if is_write(request)
+            && let Some(refusal) = rules::refuse_write(&self.world, request)
+        {
+            return Carried::Whole(refusal);
         }
         if is_write(request)
             && let Some(refusal) = self.limits.refuse_write(now)
@@ -110,6 +121,9 @@ impl Service {
         if request.path == "/" || request.path.is_empty() {
             return Answer::json(200, &json!({}));
         }
+        if let Some(answer) = rules::answer(&self.world, request) {
+            return answer;
+        }
         let Some(matched) = self.schema.find(request) else {
             let text = format!(
                 "{} {} is not in the description",
@@ -123,7 +137,7 @@ impl Service {
         let answer = if matched.operation.id == "rate-limit/get" {
             self.rate_limit(token, now)
         } else {
-            self.rest(request, &matched, viewer)
+            self.rest(request, &matched, viewer, token)
         };
         // A text answer (a diff) is asked for by a media type that the subset does not describe.
         if !request.header("accept").contains("diff") {
@@ -153,12 +167,26 @@ impl Service {
         }
     }
 
-    fn rest(&mut self, request: &Request, matched: &Matched, viewer: &str) -> Answer {
+    /// What an app asks with a web token. Faults hit it as they hit every other request.
+    fn app_request(&mut self, request: &Request) -> Option<Answer> {
+        if !request.path.starts_with("/app/") {
+            return None;
+        }
+        let fault = faults::take(&mut self.faults, &request.method, &request.path);
+        match fault {
+            Some(_) => Some(Answer::text(502, "Bad Gateway")),
+            None => apps::answer(&mut self.world, request),
+        }
+    }
+
+    fn rest(&mut self, request: &Request, matched: &Matched, viewer: &str, token: &str) -> Answer {
+        let is_app = apps::is_of_app(&self.world, token);
         rest::answer(rest::Call {
             world: &mut self.world,
             request,
             matched,
             viewer,
+            is_app,
         })
     }
 

@@ -6,6 +6,7 @@ use super::landing::Landing;
 use drive_core::time::Timestamp;
 use drive_engine::ports::Clock;
 use jiff::SignedDuration;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// When accounts and repositories were made.
@@ -19,6 +20,13 @@ pub(crate) struct World {
     pub(crate) users: BTreeMap<String, User>,
     /// Token to login.
     pub(crate) tokens: BTreeMap<String, String>,
+    /// When tokens of apps end.
+    pub(crate) token_ends: BTreeMap<String, Timestamp>,
+    pub(crate) apps: Vec<App>,
+    /// How many tokens apps were given.
+    pub(crate) minted: usize,
+    /// Whether git needs a token.
+    pub(crate) git_needs_token: bool,
     pub(crate) repos: BTreeMap<String, Repo>,
     /// Names that repositories had before, to the names they have.
     pub(crate) renamed: BTreeMap<String, String>,
@@ -63,6 +71,9 @@ pub(crate) struct Repo {
     pub(crate) no_pulls: Option<String>,
     /// A file that somebody commits to the base just before the next merge, with its content.
     pub(crate) overtakes: Option<(String, String)>,
+    /// Whether it takes no writes any more.
+    pub(crate) archived: bool,
+    pub(crate) rules: Vec<Rule>,
 }
 
 #[derive(Clone, Debug)]
@@ -173,6 +184,10 @@ impl World {
             skew_seconds: 0,
             users: BTreeMap::new(),
             tokens: BTreeMap::new(),
+            token_ends: BTreeMap::new(),
+            apps: Vec::new(),
+            minted: 0,
+            git_needs_token: false,
             repos: BTreeMap::new(),
             renamed: BTreeMap::new(),
             events: Vec::new(),
@@ -233,6 +248,8 @@ impl World {
             has_drafts: true,
             no_pulls: None,
             overtakes: None,
+            archived: false,
+            rules: Vec::new(),
         };
         self.repos.insert(format!("{owner}/{name}"), repo);
     }
@@ -298,4 +315,25 @@ impl Pull {
 pub(crate) struct Hook {
     pub(crate) url: String,
     pub(crate) secret: String,
+}
+
+/// An app that is installed once.
+#[derive(Clone, Debug)]
+pub(crate) struct App {
+    pub(crate) id: u64,
+    pub(crate) installation: u64,
+    pub(crate) login: String,
+    pub(crate) permissions: BTreeMap<String, String>,
+    pub(crate) suspended: bool,
+}
+
+/// A rule for branches whose name begins with a prefix.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    pub(crate) id: u64,
+    pub(crate) prefix: String,
+    pub(crate) kind: String,
+    pub(crate) parameters: Option<Value>,
+    /// Whether every token may bypass it.
+    pub(crate) bypass: bool,
 }

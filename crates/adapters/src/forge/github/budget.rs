@@ -14,6 +14,8 @@ pub trait Budgets: Send + Sync {
     fn load(&self, token: &str) -> Result<Option<RequestBudget>, Problem>;
     /// Keeps what an answer told.
     fn store(&self, token: &str, budget: &RequestBudget) -> Result<(), Problem>;
+    /// When the next write could be sent. Nothing is booked.
+    fn next_write(&self, token: &str, now: Timestamp) -> Result<Timestamp, Problem>;
     /// Books the next write, and says when it may be sent. One that would have to wait too long
     /// takes nobody's place.
     fn book_write(&self, token: &str, now: Timestamp) -> Result<Turn, Problem>;
@@ -41,6 +43,12 @@ impl Budgets for MemoryBudgets {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.entry(token.to_owned()).or_default().budget = Some(budget.clone());
         Ok(())
+    }
+
+    fn next_write(&self, token: &str, now: Timestamp) -> Result<Timestamp, Problem> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let booked = state.get(token).map_or(&[][..], |one| &one.booked);
+        Ok(rate_limit::next_write(booked, now).at())
     }
 
     fn book_write(&self, token: &str, now: Timestamp) -> Result<Turn, Problem> {

@@ -2,29 +2,25 @@
 
 use super::budget;
 use super::cache::{CacheKey, CachedAnswer, HttpCache};
+use super::credential::Credential;
 use super::endpoint::Endpoint;
 use super::paging;
-use super::refusal::{date, limited_until, rate_limited, refused, unreadable, writes_used_up};
+use super::refusal::{date, is_final, limited_until, message, rate_limited, refused, unreadable};
 use super::surroundings::Surroundings;
+use super::token::Token;
 use super::transport::{Ask, DIFF, JSON, Reply, Transport};
 use drive_core::forge::{RequestBudget, rate_limit};
 use drive_core::problem::{Kind, Problem};
 use drive_core::time::{Timestamp, after};
-use drive_engine::CancelToken;
-use drive_engine::cancel::Urgency;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::sync::Arc;
 use std::time::Duration;
 use ureq::http::Method;
 
-/// How soon a writer that found no turn asks again: well before the last booked one is over.
-const ASK_AGAIN: Duration = Duration::from_secs(10);
-
 /// How often a read is tried.
 const ATTEMPTS: u32 = 4;
-/// A wait that a first request to stop does not end: about the pace of writes.
-const SHORT_WAIT: Duration = Duration::from_secs(3);
 
 /// One page of an answer, understood.
 #[derive(Debug)]
@@ -44,28 +40,45 @@ pub(super) enum Written {
     Unknown(Problem),
 }
 
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum Failed {
+    /// Nothing was sent, or nothing but what the forge refused to look at.
+    Unsent(Problem),
+    /// It may have happened.
+    Unknown(Problem),
+}
+
+impl From<Failed> for Problem {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Unsent(problem) | Failed::Unknown(problem) => problem,
+        }
+    }
+}
+
 /// How a body becomes a value.
 pub(super) type Reader<T> = fn(&[u8]) -> Result<T, serde_json::Error>;
 
 pub(super) struct Client {
     pub(super) endpoint: Endpoint,
     transport: Transport,
-    around: Surroundings,
-    fingerprint: String,
+    pub(super) around: Surroundings,
+    pub(super) credential: Arc<Credential>,
 }
 
 impl Client {
     pub(super) fn new(
         endpoint: Endpoint,
         transport: Transport,
-        fingerprint: String,
+        credential: Credential,
         around: Surroundings,
     ) -> Self {
         Self {
             endpoint,
             transport,
             around,
-            fingerprint,
+            credential: Arc::new(credential),
         }
     }
 
@@ -74,7 +87,7 @@ impl Client {
     }
 
     pub(super) fn budget(&self) -> Result<Option<RequestBudget>, Problem> {
-        self.around.budgets.load(&self.fingerprint)
+        self.around.budgets.load(self.credential.identity())
     }
 
     /// The budget of one of the forge's APIs apart from the rest.
@@ -88,7 +101,7 @@ impl Client {
     }
 
     fn apart(&self, api: &str) -> String {
-        format!("{}#{api}", self.fingerprint)
+        format!("{}#{api}", self.credential.identity())
     }
 
     pub(super) fn cache(&self) -> &dyn HttpCache {
@@ -97,7 +110,7 @@ impl Client {
 
     pub(super) fn cache_key(&self, url: String) -> CacheKey {
         CacheKey {
-            token: self.fingerprint.clone(),
+            token: self.credential.identity().to_owned(),
             url,
         }
     }
@@ -211,7 +224,8 @@ impl Client {
             });
             let reply = match sent {
                 Ok(reply) => reply,
-                Err(problem) => return Ok(Written::Unknown(problem)),
+                Err(Failed::Unsent(problem)) => return Err(problem),
+                Err(Failed::Unknown(problem)) => return Ok(Written::Unknown(problem)),
             };
             self.observe(&reply)?;
             match limited_until(&reply, self.now()) {
@@ -280,6 +294,7 @@ impl Client {
                     }
                     last = Some(problem);
                 }
+                Err(problem) if is_final(problem.kind) => return Err(problem),
                 Err(problem) => last = Some(problem),
             }
             if number < ATTEMPTS && self.settle(number).is_err() {
@@ -358,93 +373,24 @@ impl Client {
         if known.as_ref() == Some(&told) {
             return Ok(());
         }
-        self.around.budgets.store(&self.fingerprint, &told)
+        self.around.budgets.store(self.credential.identity(), &told)
     }
 
-    /// Makes everybody who uses this token wait, then waits.
-    fn pause_all(&self, until: Timestamp) -> Result<(), Problem> {
-        if let Some(mut budget) = self.budget()? {
-            budget.paused_until = Some(until);
-            self.around.budgets.store(&self.fingerprint, &budget)?;
-        }
-        self.wait_until(until)
-    }
-
-    fn await_turn(&self) -> Result<(), Problem> {
-        match self.budget()?.and_then(|budget| budget.paused_until) {
-            Some(until) => self.wait_until(until),
-            None => Ok(()),
-        }
-    }
-
-    /// Waits for its turn to write. Who comes when many turns are booked asks again for a while.
-    fn await_write(&self) -> Result<(), Problem> {
-        let (mut waited, patience) = (Duration::ZERO, after(self.now(), rate_limit::LONGEST_WAIT));
-        loop {
-            let budgets = &self.around.budgets;
-            match budgets.book_write(&self.fingerprint, self.now())? {
-                rate_limit::Turn::Booked(at) => return self.wait_until(at),
-                rate_limit::Turn::TooFar(at)
-                    if at > patience || waited >= rate_limit::LONGEST_WAIT =>
-                {
-                    return Err(writes_used_up(at));
-                }
-                rate_limit::Turn::TooFar(_) => {
-                    self.pause(ASK_AGAIN)?;
-                    waited += ASK_AGAIN;
-                }
-            }
-        }
-    }
-
-    pub(super) fn wait_until(&self, until: Timestamp) -> Result<(), Problem> {
-        let wait = until.duration_since(self.now());
-        let Ok(wait) = Duration::try_from(wait) else {
-            return Ok(());
+    /// Sends once, and once more with a renewed token where the forge did not accept it: such a
+    /// refusal did nothing.
+    pub(super) fn send(&self, ask: Ask<'_>) -> Result<Reply, Failed> {
+        let around = &self.around;
+        let token = self.credential.token(around).map_err(Failed::Unsent)?;
+        let send = |token: &Token| {
+            let sent = self.transport.send(ask.clone(), token, &around.cancel);
+            sent.map_err(Failed::Unknown)
         };
-        if wait > rate_limit::LONGEST_WAIT {
-            return Err(rate_limited(until));
+        let reply = send(&token)?;
+        if reply.status != 401 {
+            return Ok(reply);
         }
-        if wait.is_zero() {
-            Ok(())
-        } else {
-            self.pause_for_turn(wait)
-        }
-    }
-
-    /// Waits for a turn that is close even after a first request to stop: a run that was stopped still
-    /// says so on its pull request. A longer wait ends.
-    fn pause_for_turn(&self, wait: Duration) -> Result<(), Problem> {
-        let is_short = wait <= SHORT_WAIT;
-        let cancel = CancelToken::new();
-        let child = cancel.clone();
-        let _guard = self.around.cancel.on_cancel(move |urgency| {
-            if urgency == Urgency::Now || !is_short {
-                child.cancel(urgency);
-            }
-        });
-        self.pause_unless(wait, &cancel)
-    }
-
-    /// Waits, unless a stop is requested.
-    fn pause(&self, wait: Duration) -> Result<(), Problem> {
-        self.pause_unless(wait, &self.around.cancel)
-    }
-
-    fn pause_unless(&self, wait: Duration, cancel: &CancelToken) -> Result<(), Problem> {
-        self.around.pause.pause(wait, cancel);
-        match cancel.asked() {
-            None => Ok(()),
-            Some(_) => Err(Problem::new(
-                Kind::Interrupted,
-                "interrupted while waiting for the forge",
-            )
-            .hint("run the command again")),
-        }
-    }
-
-    pub(super) fn send(&self, ask: Ask<'_>) -> Result<Reply, Problem> {
-        self.transport.send(ask, &self.around.cancel)
+        let renewed = self.credential.renewed(&token, &message(&reply), around);
+        send(&renewed.map_err(Failed::Unsent)?)
     }
 
     /// Reads the end of something elsewhere, without the token.

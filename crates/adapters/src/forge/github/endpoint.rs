@@ -1,5 +1,6 @@
 //! API addresses: github.com or an enterprise server, REST and GraphQL.
 
+use drive_core::forge::choice::web_host;
 use drive_core::problem::{Kind, Problem};
 
 /// One repository on one server.
@@ -43,6 +44,12 @@ impl Endpoint {
             name: name.to_owned(),
             rest,
         })
+    }
+
+    /// The address of the server that git and people use: `https://github.com/`.
+    pub fn web_url(&self) -> String {
+        let scheme = self.rest.split("://").next().unwrap_or("https");
+        format!("{scheme}://{}/", web_host(&self.rest))
     }
 
     /// The owner of the repository.

@@ -3,17 +3,20 @@
 //! One file a noun: `transport` sends one request, `client` keeps to the limits and never repeats a
 //! write blindly, the others say what is asked.
 
+mod app;
 mod budget;
 mod cache;
 mod check_details;
 mod checks;
 mod client;
+mod credential;
 mod endpoint;
 mod lists;
 mod merging;
 mod paging;
 mod poll;
 mod posts;
+mod preflight;
 mod pulls;
 mod queries;
 mod read;
@@ -22,27 +25,36 @@ mod refusal;
 mod reports;
 mod review_query;
 mod reviews;
+mod sources;
 mod surroundings;
 mod token;
 mod transport;
+mod waiting;
 
+pub use app::App;
 pub use budget::{Budgets, MemoryBudgets};
 pub use cache::{CACHE_ENTRIES, CacheKey, CachedAnswer, HttpCache, MemoryCache};
+pub use credential::{Credential, Minted, TokenSource};
 pub use endpoint::Endpoint;
+pub use sources::{find_credential, key_file};
 pub use surroundings::{Pause, Surroundings, ThreadPause};
 pub use token::{FoundToken, Token, find_token};
 pub use transport::{Bounds, Route};
 
+use crate::git::GitLogin;
 use client::Client;
 use drive_core::Problem;
+use drive_core::forge::readiness::{Intent, Readiness};
 use drive_core::forge::{
     Checks, CommentRef, Opinions, Permission, PullRequest, RequestBudget, Surface,
 };
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
+use drive_core::time::Timestamp;
 use drive_engine::ports::{
     CheckReport, CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
     Posted, PostedReview, Reaction, Reported, Since,
 };
+use std::sync::Arc;
 use transport::Transport;
 
 /// One repository on GitHub.
@@ -51,19 +63,35 @@ pub struct GitHub {
 }
 
 impl GitHub {
-    /// The repository at `endpoint`, as `token` sees it.
+    /// The repository at `endpoint`, as the owner of `credential` sees it.
     pub fn new(
         endpoint: Endpoint,
-        token: Token,
+        credential: impl Into<Credential>,
         bounds: Bounds,
         route: Route,
         around: Surroundings,
     ) -> Self {
-        let fingerprint = token.fingerprint();
-        let transport = Transport::new(token, bounds, route);
+        let transport = Transport::new(bounds, route);
         Self {
-            client: Client::new(endpoint, transport, fingerprint, around),
+            client: Client::new(endpoint, transport, credential.into(), around),
         }
+    }
+}
+
+impl GitHub {
+    /// The token for git, where git has no other way to it.
+    pub fn git_login(&self) -> Option<GitLogin> {
+        let Client {
+            credential, around, ..
+        } = &self.client;
+        if !credential.is_for_git() {
+            return None;
+        }
+        let (credential, around) = (credential.clone(), around.clone());
+        Some(GitLogin {
+            server: self.client.endpoint.web_url(),
+            password: Arc::new(move || Some(credential.token(&around).ok()?.git_password())),
+        })
     }
 }
 
@@ -151,6 +179,14 @@ impl Forge for GitHub {
 
     fn close(&self, pr: PrNumber) -> Result<(), Problem> {
         self.client.close(pr)
+    }
+
+    fn writes_wait_until(&self) -> Option<Timestamp> {
+        self.client.writes_wait_until()
+    }
+
+    fn preflight(&self, intent: Option<&Intent>) -> Result<Readiness, Problem> {
+        self.client.preflight(intent)
     }
 
     fn budget(&self) -> Result<Option<RequestBudget>, Problem> {

@@ -105,6 +105,18 @@ pub(super) fn refused(reply: &Reply, repo: &str) -> Problem {
     }
 }
 
+/// Whether another attempt brings the same: the token cannot be had, or somebody wants to stop.
+pub(super) fn is_final(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::ForgeToken
+            | Kind::AppKeyUnusable
+            | Kind::AppRefused
+            | Kind::TokenCommandFailed
+            | Kind::Interrupted
+    )
+}
+
 /// The problem of an answer that makes no sense.
 pub(super) fn unreadable(repo: &str, error: serde_json::Error) -> Problem {
     Problem::new(

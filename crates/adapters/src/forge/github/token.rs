@@ -3,7 +3,8 @@
 use crate::Environment;
 use crate::environment::GH_TOKEN;
 use drive_core::problem::{Kind, Problem};
-use drive_core::process::LeakPolicy;
+use drive_core::process::{End, LeakPolicy};
+use drive_core::secrets::SecretPolicy;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Collect, CommandSpec, Containment, ProcessRunner};
 use sha2::{Digest, Sha256};
@@ -21,6 +22,11 @@ const GH_NEEDS: [&str; 5] = [
 
 /// How long `gh` may take: it only reads its own settings, or asks a keyring.
 const GH_WALL: Duration = Duration::from_secs(20);
+
+/// The source that a person knows as this command.
+pub(super) const GH: &str = "`gh auth token`";
+/// The source that a person knows by its setting.
+pub(super) const COMMAND: &str = "`forge.token_command`";
 
 /// More than any token has.
 const TOKEN_BYTES: usize = 4096;
@@ -42,6 +48,21 @@ impl Token {
     /// The value of the `authorization` header.
     pub(super) fn header(&self) -> String {
         format!("Bearer {}", self.0)
+    }
+
+    /// Has it redacted from now on.
+    pub(super) fn tell(&self, secrets: &SecretPolicy) {
+        secrets.learn(&self.0);
+    }
+
+    /// The prefix that tells what kind of token it is, such as `ghp`.
+    pub(super) fn kind(&self) -> &str {
+        self.0.split('_').next().unwrap_or_default()
+    }
+
+    /// The user and the password of git over HTTPS.
+    pub(super) fn git_password(&self) -> (String, String) {
+        ("x-access-token".to_owned(), self.0.clone())
     }
 
     /// A name for what belongs to this token, from which the token cannot be told.
@@ -75,11 +96,8 @@ pub fn find_token(
     runner: &dyn ProcessRunner,
     cancel: &CancelToken,
 ) -> Result<Option<FoundToken>, Problem> {
-    for name in [token_env, GH_TOKEN] {
-        if let Some(token) = environment.text(name).and_then(Token::new) {
-            let source = format!("`{name}`");
-            return Ok(Some(FoundToken { token, source }));
-        }
+    if let Some(found) = in_variable(environment, token_env) {
+        return Ok(Some(found));
     }
     let asked = ask_gh(environment, host, runner, cancel);
     if asked.is_none() && cancel.asked().is_some() {
@@ -90,13 +108,22 @@ pub fn find_token(
     }
     Ok(asked.map(|token| FoundToken {
         token,
-        source: "`gh auth token`".to_owned(),
+        source: GH.to_owned(),
     }))
+}
+
+/// The token from `token_env`, else from `GH_TOKEN`.
+pub(super) fn in_variable(environment: &Environment, token_env: &str) -> Option<FoundToken> {
+    [token_env, GH_TOKEN].into_iter().find_map(|name| {
+        let token = environment.text(name).and_then(Token::new)?;
+        let source = format!("`{name}`");
+        Some(FoundToken { token, source })
+    })
 }
 
 /// Asks `gh`. Whatever goes wrong there (not installed, not logged in, no answer) means that it
 /// has none.
-fn ask_gh(
+pub(super) fn ask_gh(
     environment: &Environment,
     host: &str,
     runner: &dyn ProcessRunner,
@@ -108,16 +135,68 @@ fn ask_gh(
             spec = spec.env(name, value);
         }
     }
+    printed(spec, runner, cancel).ok()
+}
+
+/// Asks `forge.token_command`. It is the user's own program, and gets the user's environment.
+pub(super) fn ask_command(
+    command: &[String],
+    environment: &Environment,
+    runner: &dyn ProcessRunner,
+    cancel: &CancelToken,
+) -> Result<Token, Problem> {
+    let Some((program, args)) = command.split_first() else {
+        return Err(no_token("it names no program"));
+    };
+    let mut spec = CommandSpec::new(program, "/").args(args);
+    for (name, value) in environment.iter() {
+        spec = spec.env(name, value);
+    }
+    printed(spec, runner, cancel).map_err(|why| {
+        if cancel.asked().is_some() {
+            let what = format!("{COMMAND} was stopped");
+            return Problem::new(Kind::Interrupted, what);
+        }
+        no_token(&why)
+    })
+}
+
+fn no_token(why: &str) -> Problem {
+    Problem::new(
+        Kind::TokenCommandFailed,
+        format!("{COMMAND} printed no token: {why}"),
+    )
+    .hint("run the command yourself: it must print one token on one line, and nothing else")
+}
+
+/// The one line that a program prints, as a token, or why there is none. What it printed is never
+/// part of the reason.
+fn printed(
+    mut spec: CommandSpec,
+    runner: &dyn ProcessRunner,
+    cancel: &CancelToken,
+) -> Result<Token, String> {
     spec.containment = Containment::Light;
     spec.limits.wall = GH_WALL;
     spec.leaks = LeakPolicy::Kill;
     let mut heard = Collect::new(TOKEN_BYTES + 2);
     let report = runner.run(&spec, cancel, &mut |_| Ok(()), &mut heard);
-    report.ok().filter(|report| report.end.is_success())?;
-    let text = String::from_utf8(heard.stdout).ok()?;
+    let end = report.map_err(|problem| problem.message)?.end;
+    if matches!(end, End::TimedOut { .. }) {
+        return Err(format!("it took longer than {}s", GH_WALL.as_secs()));
+    }
+    if !end.is_success() {
+        let code = end.exit_code();
+        let code = code.map_or(String::new(), |code| format!(" (exit code {code})"));
+        return Err(format!("it failed{code}"));
+    }
+    let text = String::from_utf8(heard.stdout).unwrap_or_default();
     let mut lines = text.lines();
-    let token = lines.next().and_then(Token::new);
-    token.filter(|_| lines.next().is_none())
+    match (lines.next().and_then(Token::new), lines.next()) {
+        (Some(token), None) => Ok(token),
+        (_, Some(_)) => Err("it printed more than one line".to_owned()),
+        (None, None) => Err("it printed nothing that can be a token".to_owned()),
+    }
 }
 
 #[cfg(test)]

@@ -76,16 +76,15 @@ impl Reply {
     }
 }
 
-/// Sends requests of one token.
+/// Sends requests.
 #[derive(Debug)]
 pub(super) struct Transport {
     agent: Agent,
-    token: Token,
     bounds: Bounds,
 }
 
 impl Transport {
-    pub(super) fn new(token: Token, bounds: Bounds, route: Route) -> Self {
+    pub(super) fn new(bounds: Bounds, route: Route) -> Self {
         let builder = Agent::config_builder()
             .timeout_global(Some(bounds.deadline))
             .http_status_as_error(false)
@@ -101,7 +100,6 @@ impl Transport {
         };
         Self {
             agent: builder.build().new_agent(),
-            token,
             bounds,
         }
     }
@@ -111,8 +109,13 @@ impl Transport {
     ///
     /// A repository that was renamed answers with its new address, and nothing has happened then:
     /// the same request goes there, with the token only on the same server.
-    pub(super) fn send(&self, ask: Ask<'_>, cancel: &CancelToken) -> Result<Reply, Problem> {
-        let mut reply = self.send_logged(&ask, cancel)?;
+    pub(super) fn send(
+        &self,
+        ask: Ask<'_>,
+        token: &Token,
+        cancel: &CancelToken,
+    ) -> Result<Reply, Problem> {
+        let mut reply = self.send_logged(&ask, token, cancel)?;
         for _ in 0..MOST_REDIRECTS {
             let Some(url) = moved_to(&reply, ask.url) else {
                 break;
@@ -121,14 +124,19 @@ impl Transport {
                 url: &url,
                 ..ask.clone()
             };
-            reply = self.send_logged(&there, cancel)?;
+            reply = self.send_logged(&there, token, cancel)?;
         }
         Ok(reply)
     }
 
-    fn send_logged(&self, ask: &Ask<'_>, cancel: &CancelToken) -> Result<Reply, Problem> {
+    fn send_logged(
+        &self,
+        ask: &Ask<'_>,
+        token: &Token,
+        cancel: &CancelToken,
+    ) -> Result<Reply, Problem> {
         let start = Instant::now();
-        let replied = self.send_there(ask, cancel);
+        let replied = self.send_there(ask, token, cancel);
         let (method, url, ms) = (&ask.method, ask.url, start.elapsed().as_millis());
         match &replied {
             Ok(reply) => {
@@ -141,11 +149,16 @@ impl Transport {
         replied
     }
 
-    fn send_there(&self, ask: &Ask<'_>, cancel: &CancelToken) -> Result<Reply, Problem> {
+    fn send_there(
+        &self,
+        ask: &Ask<'_>,
+        token: &Token,
+        cancel: &CancelToken,
+    ) -> Result<Reply, Problem> {
         if cancel.asked() == Some(Urgency::Now) {
             return Err(not_waited_for(ask.url));
         }
-        self.carry_out(ask.url, self.exchange(ask)?, cancel)
+        self.carry_out(ask.url, self.exchange(ask, token)?, cancel)
     }
 
     /// Reads the end of something that is kept elsewhere, without the token: at most the last
@@ -195,12 +208,12 @@ impl Transport {
         }
     }
 
-    fn exchange(&self, ask: &Ask<'_>) -> Result<Exchange, Problem> {
+    fn exchange(&self, ask: &Ask<'_>, token: &Token) -> Result<Exchange, Problem> {
         let mut request = Request::builder()
             .method(ask.method.clone())
             .uri(ask.url)
             .header("accept", ask.accept)
-            .header("authorization", self.token.header())
+            .header("authorization", token.header())
             .header("x-github-api-version", "2022-11-28");
         if let Some(etag) = ask.etag {
             request = request.header("if-none-match", etag);

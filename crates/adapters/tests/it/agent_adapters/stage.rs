@@ -75,6 +75,7 @@ impl Stage {
             scratch: self.root.join("state"),
             state: self.root.join("state"),
             forge_token_env: "GITHUB_TOKEN".to_owned(),
+            hidden: Vec::new(),
             secrets: Vec::new(),
         }
     }

@@ -92,6 +92,7 @@ impl Lab {
             scratch: self.scratch(),
             state: self.scratch(),
             forge_token_env: "GITHUB_TOKEN".to_owned(),
+            hidden: Vec::new(),
             secrets: Vec::new(),
         };
         agent(self.cli.name(), config, &host).unwrap()

@@ -31,7 +31,8 @@ fn chosen(
     let clock: Arc<dyn Clock> = world.clock.clone();
     let host = ForgeHost {
         environment: &environment,
-        runner: &*runner,
+        runner: &runner,
+        secrets: None,
         git: &Git::new(runner.clone(), &environment),
         database: &Arc::new(database),
         clock: &clock,

@@ -5,6 +5,7 @@ use super::host::Host;
 use super::rebuild::rebuild;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
+use crate::commands::preflight::require_ready;
 use crate::documents::{Failure, OwnedCruise, ResumedDocument, RunSummary};
 use crate::run_report;
 use clap::Args;
@@ -65,6 +66,7 @@ pub(super) fn run(args: &ResumeArgs, app: &App) -> Outcome {
     let host = Host::of(app, &repo_of(&found)?)?;
     let run = host.with_service(app, |cruises| {
         cruises.require_free(&found.id)?;
+        require_publishable(app, &host, &found)?;
         app.output()
             .narrate(format_args!("resuming cruise {}", found.id));
         cruises.resume(&found.id)
@@ -121,7 +123,15 @@ fn every(app: &App, runs: Vec<Run>) -> Outcome {
     }
     for (repo, ids) in by_repo {
         match Host::of(app, &repo) {
-            Ok(host) => hosts.push((host, ids)),
+            Ok(host) => {
+                let first = runs.iter().find(|run| Some(&run.id) == ids.first());
+                match first.map_or(Ok(()), |run| require_publishable(app, &host, run)) {
+                    Ok(()) => hosts.push((host, ids)),
+                    Err(problem) => {
+                        failed.extend(ids.iter().map(|id| (id.to_string(), problem.clone())));
+                    }
+                }
+            }
             Err(problem) => failed.extend(ids.iter().map(|id| (id.to_string(), problem.clone()))),
         }
     }
@@ -214,6 +224,14 @@ fn report_all(all: Resumed, failed: Vec<(String, Problem)>) -> Outcome {
         failure: problem.as_ref().map(Failure::from),
     };
     Ok(Answer::new(&document, text)?.failed_if(problem))
+}
+
+/// Fails if the forge would not take what the cruise publishes.
+fn require_publishable(app: &App, host: &Host, run: &Run) -> Result<(), Problem> {
+    match &run.request {
+        Some(request) => require_ready(app, host.forge()?, &host.wiring.git, request),
+        None => Ok(()),
+    }
 }
 
 /// The repository of a cruise.

@@ -5,6 +5,7 @@ use super::resume::report;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::phase_terms::usual_terms;
+use crate::commands::preflight::require_ready;
 use crate::commands::spawn_options::{TimeoutArgs, layers, new_branch};
 use crate::commands::start_warnings::{warn_of_uncommitted_changes, warn_without_token};
 use crate::documents::{RunDocument, path_text};
@@ -164,6 +165,7 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     request.model.clone_from(&args.model);
     let names = crew.iter().map(String::as_str);
     host.wiring.require_agents(names, &request.task, app)?;
+    require_ready(app, host.forge()?, &host.wiring.git, &request)?;
     if let Some(choice) = &host.choice {
         warn_without_token(app, &settings, choice);
     }

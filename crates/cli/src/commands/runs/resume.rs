@@ -3,6 +3,7 @@
 use crate::answer::Outcome;
 use crate::app::App;
 use crate::commands::cruise::resume_cruise;
+use crate::commands::preflight::require_ready;
 use crate::commands::verify::OwnVerifier;
 use crate::progress::Progress;
 use crate::run_report;
@@ -54,6 +55,9 @@ pub(super) fn go_on(app: &App, run: &Run, granted: Option<Budget>) -> Outcome {
         }
     };
     wiring.require_agents(agents(&request), &request.task, app)?;
+    if let Some(talk) = &conversation {
+        require_ready(app, talk.forge.as_ref(), &wiring.git, &request)?;
+    }
     let progress = Progress::new(app.output());
     let gate = OwnVerifier::of(app);
     let world = World {

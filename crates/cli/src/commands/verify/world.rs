@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::recovery::scratch;
 use crate::wiring::sandbox_root;
 use drive_adapters::SystemClock;
+use drive_adapters::forge::github::key_file;
 use drive_adapters::git::Git;
 use drive_adapters::sandbox::GitSandboxes;
 use drive_adapters::verify::{
@@ -64,7 +65,8 @@ impl World {
                 environment,
                 state,
                 &scratch,
-            ),
+            )
+            .hiding(key_file(&settings.forge, app.environment())?),
             candidates: GitCandidates::new(git, &scratch),
             projects: ProjectReader::new(Arc::clone(&runner)),
             slots: FileSlots::new(&scratch, clock),

@@ -136,12 +136,16 @@ fn an_agent_is_found_with_its_version() {
 #[test]
 fn a_token_is_found_and_never_shown() {
     let world = World::new();
-    world.settings("[forge]\nkind = \"github\"\nrepo = \"owner/name\"\n");
+    world.settings(
+        "[forge]\nkind = \"github\"\nrepo = \"owner/name\"\napi_url = \"http://127.0.0.1:9\"\n",
+    );
     let ended = world.doctor(&[("GITHUB_TOKEN", "s3cr3t-value")]);
     assert!(!format!("{ended:?}").contains("s3cr3t"), "{ended:?}");
     let document = ended.document();
     assert_eq!(check(&document, "forgeToken").1, "found in `GITHUB_TOKEN`");
     assert!(check(&document, "forge").1.starts_with("GitHub: "));
+    let (status, detail, _) = check(&document, "forgeAccess");
+    assert_eq!(status, "degraded", "{detail}");
 }
 
 #[test]

@@ -18,4 +18,5 @@ mod not_yet;
 mod owners;
 mod sandboxes;
 mod terminals;
+mod tokens;
 mod tree;

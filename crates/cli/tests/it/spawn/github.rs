@@ -194,18 +194,21 @@ fn a_refused_push_leaves_the_work_on_the_local_branch_and_says_why() {
 }
 
 #[test]
-fn a_token_that_is_not_known_is_said_and_the_work_stays_on_the_branch() {
-    let clone = Clone::with_agent(WRITES_A_FILE);
-    let mut command =
-        clone
-            .world
-            .drive_command(&["spawn", "--json", "Add a file", "--branch", "mine"]);
-    let ended = Ended::from(command.env("GITHUB_TOKEN", "ghs_expired").output().unwrap());
+fn a_token_that_ends_while_the_agent_works_is_said_and_the_work_stays_on_the_branch() {
+    let clone = Clone::with_agent(&format!("sleep 3; {WRITES_A_FILE}"));
+    let child = clone.start(&["spawn", "--json", "Add a file", "--branch", "mine"]);
+    let asked = |one: &drive_testkit::github::Logged| one.target.contains("/rules/branches/");
+    wait_for("the first requests", || {
+        clone.hub.requests().iter().any(asked)
+    });
+    clone.hub.revoke_token(Simulator::TOKEN);
+    let ended = ended(child);
     let run = ended.run();
     assert_eq!(ended.code, Some(3), "{run:#}");
+    assert_eq!(text(&run["failure"]["kind"]), "forgeToken", "{run:#}");
     assert_eq!(text(&run["branch"]), "mine", "{run:#}");
     assert_eq!(clone.world.files("mine"), "README.md new.txt");
-    assert!(!ended.stdout.contains("ghs_expired"), "{ended:?}");
+    assert!(!ended.stdout.contains(Simulator::TOKEN), "{ended:?}");
 }
 
 #[test]

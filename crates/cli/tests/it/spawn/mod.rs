@@ -15,6 +15,7 @@ mod logging;
 mod memory;
 mod mistakes;
 mod narration;
+mod preflight;
 mod private;
 mod recovery;
 mod resuming;

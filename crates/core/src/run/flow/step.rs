@@ -49,6 +49,9 @@ pub fn step(
                 Note::Used { spent } => {
                     run.using.insert(key, spent);
                 }
+                Note::ForgeLimit { until } => {
+                    run.forge_waits.insert(key, until);
+                }
                 Note::Steering { files } => run.work.steering = files,
                 Note::Isolation { layers } => add_layers(&mut run.layers, layers),
                 Note::Launched { .. }
@@ -69,6 +72,8 @@ pub fn step(
     }
     stop_when_idle(&mut run, now);
     tree::report_change(&mut run);
+    let pending = &run.pending;
+    run.forge_waits.retain(|key, _| pending.contains_key(key));
     let gone = |key: &&EffectKey| !run.pending.contains_key(*key);
     let gone: Vec<EffectKey> = run.using.keys().filter(gone).cloned().collect();
     for key in gone {

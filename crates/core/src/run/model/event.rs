@@ -7,6 +7,7 @@ use super::tree::ChildReport;
 use crate::agent::Budget;
 use crate::ids::{EffectKey, RunId};
 use crate::process::{Layer, ProcessIdentity};
+use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// Something that happened. The journal is the list of these.
@@ -110,6 +111,11 @@ pub enum Note {
     Isolation {
         /// Every layer.
         layers: Vec<Layer>,
+    },
+    /// A write waits for its turn: the forge takes only so many.
+    ForgeLimit {
+        /// When its turn comes.
+        until: Timestamp,
     },
     /// A warning.
     Warning {

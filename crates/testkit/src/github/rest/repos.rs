@@ -28,14 +28,18 @@ pub(super) fn viewer(call: &mut Call<'_>) -> Outcome {
 
 pub(super) fn get(call: &mut Call<'_>) -> Outcome {
     let render = call.render()?;
-    let mut out = render.repository();
-    let permission = render.repo.permissions.get(call.viewer).copied();
-    let may_push = matches!(permission, Some("admin" | "maintain" | "write"));
-    out["permissions"] = json!({
-        "admin": permission == Some("admin"), "maintain": false, "push": may_push, "triage": false,
-        "pull": true,
+    let mut repository = render.repository();
+    let role = render.repo.permissions.get(call.viewer).copied();
+    // GitHub tells an app nothing about an account's role.
+    let role = role.filter(|_| !call.is_app);
+    let at_least = |roles: &[&str]| role.is_some_and(|role| roles.contains(&role));
+    let may_push = at_least(&["admin", "maintain", "write"]);
+    repository["permissions"] = json!({
+        "admin": at_least(&["admin"]), "maintain": at_least(&["admin", "maintain"]),
+        "push": may_push,
+        "triage": at_least(&["admin", "maintain", "write", "triage"]), "pull": !call.is_app,
     });
-    out["allow_forking"] = json!(true);
+    repository["allow_forking"] = json!(true);
     // GitHub tells of these only those who may push.
     if may_push {
         let methods = &render.repo.landing.methods;
@@ -44,10 +48,10 @@ pub(super) fn get(call: &mut Call<'_>) -> Outcome {
             ("allow_squash_merge", "squash"),
             ("allow_rebase_merge", "rebase"),
         ] {
-            out[field] = json!(methods.contains(method));
+            repository[field] = json!(methods.contains(method));
         }
     }
-    Ok(Answer::json(200, &out))
+    Ok(Answer::json(200, &repository))
 }
 
 pub(super) fn get_ref(call: &mut Call<'_>) -> Outcome {

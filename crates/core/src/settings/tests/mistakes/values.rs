@@ -216,6 +216,20 @@ fn a_token_pasted_into_token_env_is_refused() {
 }
 
 #[test]
+fn half_a_github_app_is_refused() {
+    assert_mistake(
+        "[forge]\napp_id = 7\n",
+        "drive.toml:2: `forge.app_id` needs `forge.installation_id` and `forge.private_key_file` \
+         as well (set all three keys of the GitHub App, or none)",
+    );
+    assert_mistake(
+        "[forge]\ninstallation_id = 7\napp_id = 8\n",
+        "drive.toml:3: `forge.app_id` needs `forge.private_key_file` as well (set all three keys \
+         of the GitHub App, or none)",
+    );
+}
+
+#[test]
 fn a_secret_pasted_into_webhook_secret_env_or_given_to_an_agent_is_refused() {
     assert_mistake(
         "[forge]\nwebhook_secret_env = \"s3cret!\"",

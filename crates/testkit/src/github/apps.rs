@@ -1,0 +1,257 @@
+//! GitHub Apps: installation tokens that end, by the simulator's clock, and tokens that are revoked.
+//!
+//! The stored part of GitHub's description has no operation of apps, so requests are judged by their
+//! shape here: the path, a web token signed by the app's key, and times within GitHub's limits.
+
+use super::Simulator;
+use super::http::{Answer, Refusal, Request};
+use super::state::{App, World};
+use drive_core::time::Timestamp;
+use jiff::SignedDuration;
+use ring::signature::{KeyPair, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
+use serde_json::{Value, json};
+
+/// The private key of the app in tests, as DER: a repository must not look as if it held secrets.
+const KEY: &[u8] = include_bytes!("../../data/github/app-key.der");
+/// A key that no app has.
+const OTHER_KEY: &[u8] = include_bytes!("../../data/github/other-key.der");
+
+/// How long an installation token lives.
+const LIVES: i64 = 3600;
+/// How far in the future a web token may end.
+const LONGEST: i64 = 600;
+
+impl Simulator {
+    /// An app with its one installation, which may do what `permissions` says. It acts as `login`.
+    pub fn add_app(&self, id: u64, installation: u64, login: &str, permissions: &[(&str, &str)]) {
+        let mut service = self.lock();
+        service.world.ensure_user(login);
+        let permissions = permissions.iter();
+        let app = App {
+            id,
+            installation,
+            login: login.to_owned(),
+            permissions: permissions
+                .map(|(name, level)| ((*name).to_owned(), (*level).to_owned()))
+                .collect(),
+            suspended: false,
+        };
+        service.world.apps.push(app);
+        for repo in service.world.repos.values_mut() {
+            repo.permissions.insert(login.to_owned(), "write");
+        }
+    }
+
+    /// The app's private key as GitHub hands it out, PKCS #1.
+    pub fn app_key() -> String {
+        pem("RSA PRIVATE KEY", KEY)
+    }
+
+    /// The same key as other tools write it, PKCS #8.
+    pub fn app_key_pkcs8() -> String {
+        // Version 0, and the algorithm: RSA encryption without parameters.
+        let head = [
+            0x02, 0x01, 0x00, 0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01,
+            0x01, 0x01, 0x05, 0x00,
+        ];
+        let body = [&head[..], &der(0x04, KEY)].concat();
+        pem("PRIVATE KEY", &der(0x30, &body))
+    }
+
+    /// A private key that no app has.
+    pub fn other_key() -> String {
+        pem("RSA PRIVATE KEY", OTHER_KEY)
+    }
+
+    /// Suspends every installation.
+    pub fn suspend_apps(&self) {
+        for app in &mut self.lock().world.apps {
+            app.suspended = true;
+        }
+    }
+
+    /// From now on nobody is known by this token.
+    pub fn revoke_token(&self, token: &str) {
+        self.lock().world.tokens.remove(token);
+    }
+
+    /// From now on nobody is known by any token that an app was given.
+    pub fn revoke_app_tokens(&self) {
+        let world = &mut self.lock().world;
+        for token in std::mem::take(&mut world.token_ends).into_keys() {
+            world.tokens.remove(&token);
+        }
+    }
+
+    /// How many tokens apps were given so far.
+    pub fn app_tokens(&self) -> usize {
+        self.lock().world.minted
+    }
+
+    /// From now on git needs a token as well.
+    pub fn require_git_login(&self) {
+        self.lock().world.git_needs_token = true;
+    }
+}
+
+/// The login of a token that counts now.
+pub(crate) fn viewer(world: &World, token: &str) -> Option<String> {
+    let has_ended = world
+        .token_ends
+        .get(token)
+        .is_some_and(|end| *end <= world.now());
+    world.tokens.get(token).filter(|_| !has_ended).cloned()
+}
+
+/// Whether a token belongs to an app. GitHub tells such a token no permission of an account.
+pub(crate) fn is_of_app(world: &World, token: &str) -> bool {
+    world.token_ends.contains_key(token)
+}
+
+/// The refusal of git without a token that counts.
+pub(crate) fn refuse_git(world: &World, request: &Request) -> Option<Answer> {
+    if !world.git_needs_token {
+        return None;
+    }
+    let header = request.header("authorization");
+    let basic = header.split_once(' ').map_or("", |(_, basic)| basic);
+    let text = String::from_utf8(decoded(basic)).unwrap_or_default();
+    let password = text.split_once(':').map_or("", |(_, password)| password);
+    if viewer(world, password).is_some() {
+        return None;
+    }
+    let answer = Answer::text(401, "Repository not found.");
+    Some(answer.with("www-authenticate", "Basic realm=\"GitHub\""))
+}
+
+/// The answer to a request that only an app makes; `None` for every other request.
+pub(crate) fn answer(world: &mut World, request: &Request) -> Option<Answer> {
+    let rest = request.path.strip_prefix("/app/installations/")?;
+    let id = rest.strip_suffix("/access_tokens")?;
+    if request.method != "POST" {
+        return Some(Refusal::not_found().answer());
+    }
+    let token = request.header("authorization");
+    let token = token.strip_prefix("Bearer ").unwrap_or_default();
+    let minted = claims_of(token, world.now())
+        .and_then(|claims| mint(world, &claims, id.parse().unwrap_or_default()));
+    Some(minted.unwrap_or_else(|refusal| refusal.answer()))
+}
+
+fn mint(world: &mut World, claims: &Value, installation: u64) -> Result<Answer, Refusal> {
+    let issuer = claims["iss"].as_str().unwrap_or_default();
+    let app = world.apps.iter().find(|app| app.id.to_string() == issuer);
+    let Some(app) = app.cloned() else {
+        return Err(Refusal::new(401, "A JSON web token could not be decoded"));
+    };
+    if app.installation != installation {
+        return Err(Refusal::not_found());
+    }
+    if app.suspended {
+        return Err(Refusal::new(403, "This installation has been suspended"));
+    }
+    world.minted += 1;
+    let (token, now) = (format!("ghs_minted{}", world.minted), world.now());
+    let ends = now
+        .checked_add(SignedDuration::from_secs(LIVES))
+        .unwrap_or(now);
+    world.tokens.insert(token.clone(), app.login);
+    world.token_ends.insert(token.clone(), ends);
+    Ok(Answer::json(
+        201,
+        &json!({
+            "token": token, "expires_at": ends.to_string(), "permissions": app.permissions,
+            "repository_selection": "all",
+        }),
+    ))
+}
+
+/// What a web token claims, if the app's key signed it and its times are as GitHub wants them.
+fn claims_of(token: &str, now: Timestamp) -> Result<Value, Refusal> {
+    let refuse = |why: &str| Refusal::new(401, why);
+    let undecodable = "A JSON web token could not be decoded";
+    let mut parts = token.split('.');
+    let (Some(head), Some(body), Some(signature), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
+        return Err(refuse(undecodable));
+    };
+    let header: Value = serde_json::from_slice(&decoded(head)).unwrap_or_default();
+    let claims: Value = serde_json::from_slice(&decoded(body)).unwrap_or_default();
+    let key = RsaKeyPair::from_der(KEY).map_err(|_| refuse("the simulator has no key"))?;
+    let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, key.public_key().as_ref());
+    let signed = format!("{head}.{body}");
+    let verified = public.verify(signed.as_bytes(), &decoded(signature));
+    if verified.is_err() || header["alg"] != "RS256" {
+        return Err(refuse(undecodable));
+    }
+    let time = |name: &str| claims[name].as_i64().unwrap_or_default();
+    if time("iat") > now.as_second() {
+        return Err(refuse(
+            "'Issued at' claim ('iat') must be an Integer representing the time that the assertion was issued",
+        ));
+    }
+    if time("exp") <= now.as_second() || time("exp") > now.as_second() + LONGEST {
+        return Err(refuse(
+            "'Expiration time' claim ('exp') is too far in the future",
+        ));
+    }
+    Ok(claims)
+}
+
+/// Base64 of both alphabets, with or without padding.
+fn decoded(text: &str) -> Vec<u8> {
+    let value = |c: u8| match c {
+        b'A'..=b'Z' => Some(c - b'A'),
+        b'a'..=b'z' => Some(c - b'a' + 26),
+        b'0'..=b'9' => Some(c - b'0' + 52),
+        b'-' | b'+' => Some(62),
+        b'_' | b'/' => Some(63),
+        _ => None,
+    };
+    let (mut out, mut bits, mut count) = (Vec::new(), 0_u32, 0);
+    for six in text.bytes().filter_map(value) {
+        bits = bits << 6 | u32::from(six);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            out.push((bits >> count) as u8);
+        }
+    }
+    out
+}
+
+/// One DER value of this tag.
+fn der(tag: u8, content: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(content.len())
+        .unwrap_or(u16::MAX)
+        .to_be_bytes();
+    [&[tag, 0x82], &length[..], content].concat()
+}
+
+fn pem(label: &str, der: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in der.chunks(3) {
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let group = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for at in 0..4 {
+            let index = (group >> (18 - 6 * at)) & 63;
+            let is_padding = at > chunk.len();
+            text.push(if is_padding {
+                '='
+            } else {
+                char::from(ALPHABET[index as usize])
+            });
+        }
+    }
+    let lines: Vec<String> = text
+        .as_bytes()
+        .chunks(64)
+        .map(|line| String::from_utf8_lossy(line).into_owned())
+        .collect();
+    // Put together here: the text of a private key must not stand in a source file.
+    let rule = "-".repeat(5);
+    let body = lines.join("\n");
+    format!("{rule}BEGIN {label}{rule}\n{body}\n{rule}END {label}{rule}\n")
+}

@@ -1,0 +1,102 @@
+//! Archived repositories, and rules for branches.
+//!
+//! The stored part of GitHub's description has no operation of rulesets, so requests are judged by
+//! their shape here.
+
+use super::Simulator;
+use super::http::{Answer, Refusal, Request, decode};
+use super::state::{Rule, World};
+use serde_json::{Value, json};
+
+impl Simulator {
+    /// Archives a repository: from now on it takes no writes.
+    pub fn archive(&self, repo: &str) {
+        if let Some(repo) = self.lock().world.repos.get_mut(repo) {
+            repo.archived = true;
+        }
+    }
+
+    /// Adds a rule of GitHub's kind, such as `creation`, for branches that begin with `prefix`.
+    pub fn add_rule(&self, repo: &str, prefix: &str, kind: &str, parameters: Option<Value>) {
+        self.put_rule(repo, prefix, kind, parameters, false);
+    }
+
+    /// A rule that everybody may bypass.
+    pub fn add_bypassed_rule(&self, repo: &str, prefix: &str, kind: &str) {
+        self.put_rule(repo, prefix, kind, None, true);
+    }
+
+    fn put_rule(
+        &self,
+        repo: &str,
+        prefix: &str,
+        kind: &str,
+        parameters: Option<Value>,
+        bypass: bool,
+    ) {
+        let mut service = self.lock();
+        let id = service.world.fresh_id();
+        if let Some(repo) = service.world.repos.get_mut(repo) {
+            repo.rules.push(Rule {
+                id,
+                prefix: prefix.to_owned(),
+                kind: kind.to_owned(),
+                parameters,
+                bypass,
+            });
+        }
+    }
+}
+
+/// The answer to a question about rules; `None` for every other request.
+pub(crate) fn answer(world: &World, request: &Request) -> Option<Answer> {
+    let rest = request.path.strip_prefix("/repos/")?;
+    let mut parts = rest.splitn(3, '/');
+    let name = format!("{}/{}", parts.next()?, parts.next()?);
+    let tail = parts.next()?;
+    let branch = tail.strip_prefix("rules/branches/").map(decode);
+    let ruleset = tail.strip_prefix("rulesets/");
+    if request.method != "GET" || branch.is_none() && ruleset.is_none() {
+        return None;
+    }
+    let Some(repo) = world.repos.get(&name) else {
+        return Some(Refusal::not_found().answer());
+    };
+    let body = if let Some(branch) = branch {
+        let rules = repo.rules.iter();
+        let rules = rules.filter(|rule| branch.starts_with(&rule.prefix));
+        let shown = rules.map(|rule| {
+            let mut shown = json!({
+                "type": rule.kind, "ruleset_source_type": "Repository",
+                "ruleset_source": name, "ruleset_id": rule.id,
+            });
+            if let Some(parameters) = &rule.parameters {
+                shown["parameters"] = parameters.clone();
+            }
+            shown
+        });
+        Value::Array(shown.collect())
+    } else {
+        let id = ruleset.and_then(|id| id.parse::<u64>().ok());
+        let rule = repo.rules.iter().find(|rule| Some(rule.id) == id);
+        let Some(rule) = rule else {
+            return Some(Refusal::not_found().answer());
+        };
+        let bypass = if rule.bypass { "always" } else { "never" };
+        json!({
+            "id": rule.id, "name": rule.kind, "target": "branch", "source": name,
+            "enforcement": "active", "current_user_can_bypass": bypass,
+        })
+    };
+    Some(Answer::json(200, &body))
+}
+
+/// The refusal of a write to an archived repository.
+pub(crate) fn refuse_write(world: &World, request: &Request) -> Option<Answer> {
+    let rest = request.path.strip_prefix("/repos/")?;
+    let mut parts = rest.splitn(3, '/');
+    let name = format!("{}/{}", parts.next()?, parts.next()?);
+    let archived = world.repos.get(&name).is_some_and(|repo| repo.archived);
+    let words = "Repository was archived so is read-only.";
+    archived.then(|| Refusal::new(403, words).answer())
+}
