@@ -23,6 +23,7 @@ mod raw_commits;
 mod remote;
 mod sandbox;
 mod scratch;
+mod signing;
 mod stage;
 mod stale_lock;
 mod state;
@@ -37,6 +38,7 @@ pub use config::Overrides;
 pub(crate) use config::{Entry as Setting, last as last_setting};
 use config_cache::ConfigCache;
 use drive_core::ids::{BranchName, CommitSha, RemoteName};
+use signing::SignedCommits;
 
 use crate::Environment;
 use crate::environment::{HOME, PATH};
@@ -86,11 +88,14 @@ pub struct Git {
     local: Vec<(OsString, OsString)>,
     confined: Vec<(OsString, OsString)>,
     network: Vec<(OsString, OsString)>,
+    signing: Vec<(OsString, OsString)>,
     deadlines: Deadlines,
     isolation: IsolationMode,
     missing: Arc<Mutex<BTreeSet<LayerName>>>,
     cancel: CancelToken,
     config_cache: ConfigCache,
+    /// Commits that this process signed: they are not signed again.
+    signed: SignedCommits,
     /// The user's home, which confined git does not see.
     home: Option<PathBuf>,
     /// The folders of the search path, where git itself may be.
@@ -110,11 +115,13 @@ impl Git {
             ),
             home: environment.absolute_path(HOME),
             network: environment::network(environment),
+            signing: environment::signing(environment),
             deadlines: Deadlines::default(),
             isolation: IsolationMode::Auto,
             missing: Arc::default(),
             cancel: CancelToken::new(),
             config_cache: ConfigCache::default(),
+            signed: SignedCommits::default(),
         }
     }
 
@@ -439,6 +446,7 @@ pub(crate) use messages::Judged;
 pub(crate) use object_folders::{as_file, object_folders};
 pub(crate) use sandbox::{bring_out, head_of, own_tip, pin_of, put_branch, take, theirs_of};
 pub(crate) use scratch::ScratchIndex;
+pub(crate) use signing::{signed, try_signing};
 pub(crate) use stage::stage;
 pub(crate) use stale_lock::remove_if_stale;
 pub(crate) use state::{

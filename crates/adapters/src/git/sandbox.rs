@@ -2,7 +2,7 @@
 //! user's branch follows the sandbox's.
 
 use super::take::Paths;
-use super::{Git, Held, Location, Take, Touches, history, ref_problem, state};
+use super::{Git, Held, Location, Take, Touches, history, ref_problem, signing, state};
 use drive_core::ids::{BranchName, CommitSha, SandboxId};
 use drive_core::problem::Problem;
 use drive_core::sandbox::Sandbox;
@@ -37,8 +37,17 @@ pub(super) fn pin_theirs(git: &Git, sandbox: &Sandbox, theirs: &CommitSha) -> Re
 pub(super) fn load_state(git: &Git, sandbox: &Sandbox) -> Result<WorkState, Problem> {
     let inside = Location::inside(&sandbox.path, &sandbox.git_dir);
     let mut state = state::load(git, &inside)?;
-    state.own = bring_out(git, sandbox, &inside, &state.head_sha)?;
+    let out = bring_out(git, sandbox, &inside, &state.head_sha)?;
+    state.own = out.own;
+    state.head_sha = out.head;
     Ok(state)
+}
+
+/// What was taken over of a sandbox.
+pub(crate) struct BroughtOut {
+    pub(crate) own: Option<OwnBranch>,
+    /// What is checked out there: the signed commit where the user's git signs.
+    pub(crate) head: CommitSha,
 }
 
 /// Takes what is checked out in a sandbox, and what is on its branch, which the user's follows.
@@ -47,20 +56,22 @@ pub(crate) fn bring_out(
     sandbox: &Sandbox,
     inside: &Location,
     head: &CommitSha,
-) -> Result<Option<OwnBranch>, Problem> {
+) -> Result<BroughtOut, Problem> {
     let tip = match &sandbox.branch {
         Some(branch) => own_tip(git, inside, branch)?,
         None => None,
     };
     let wanted: Vec<CommitSha> = tip.iter().chain([head]).cloned().collect();
     let _held = take_with(git, sandbox, inside, &wanted, Paths::Checked, tip.as_ref())?;
-    match (&sandbox.branch, tip) {
+    let (tip, head) = signing::sign_new(git, sandbox, inside, tip, head)?;
+    let own = match (&sandbox.branch, tip) {
         (Some(branch), Some(tip)) => {
             let users = publish(git, sandbox, branch, &tip)?;
-            Ok(Some(OwnBranch { tip, users }))
+            Some(OwnBranch { tip, users })
         }
-        (Some(_), None) | (None, _) => Ok(None),
-    }
+        (Some(_), None) | (None, _) => None,
+    };
+    Ok(BroughtOut { own, head })
 }
 
 /// Takes commits to be saved. They are safe from collection until a ref names them and the answer is
