@@ -38,7 +38,6 @@ pub use config::Overrides;
 pub(crate) use config::{Entry as Setting, last as last_setting};
 use config_cache::ConfigCache;
 use drive_core::ids::{BranchName, CommitSha, RemoteName};
-use signing::SignedCommits;
 
 use crate::Environment;
 use crate::environment::{HOME, PATH};
@@ -94,8 +93,6 @@ pub struct Git {
     missing: Arc<Mutex<BTreeSet<LayerName>>>,
     cancel: CancelToken,
     config_cache: ConfigCache,
-    /// Commits that this process signed: they are not signed again.
-    signed: SignedCommits,
     /// The user's home, which confined git does not see.
     home: Option<PathBuf>,
     /// The folders of the search path, where git itself may be.
@@ -121,7 +118,6 @@ impl Git {
             missing: Arc::default(),
             cancel: CancelToken::new(),
             config_cache: ConfigCache::default(),
-            signed: SignedCommits::default(),
         }
     }
 

@@ -18,10 +18,9 @@ use drive_core::process::{End, LeakPolicy, Limits};
 use drive_core::sandbox::Sandbox;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Collect, CommandSpec, Containment, OrphanPolicy, Stdin};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How long one signature may take: a hardware key waits for a touch.
@@ -65,25 +64,6 @@ struct Signer {
     key: String,
 }
 
-/// Commits that were signed here. Some programs sign the same commit differently each time, and its id
-/// must not change once it was told.
-#[derive(Clone, Default)]
-pub(super) struct SignedCommits(Arc<Mutex<HashSet<String>>>);
-
-impl SignedCommits {
-    fn contains(&self, commit: &str) -> bool {
-        self.all().contains(commit)
-    }
-
-    fn insert(&self, commit: &CommitSha) {
-        self.all().insert(commit.to_string());
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Tries a signature where the user's git signs, so that a key which cannot be used is known before
 /// an agent is paid.
 pub(crate) fn try_signing(git: &Git, at: &Location) -> Result<(), Problem> {
@@ -122,11 +102,10 @@ pub(super) fn sign_new(
     let wanted: Vec<&CommitSha> = tip.iter().chain([head]).collect();
     let mut signed: HashMap<String, CommitSha> = HashMap::new();
     for (sha, raw) in new_commits(git, sandbox, &at, &wanted)? {
-        if git.signed.contains(&sha) {
+        if keeps_signature(&raw, &signed) {
             continue;
         }
         let made = store(git, &at, &signer, &raw, &signed)?;
-        git.signed.insert(&made);
         signed.insert(sha, made);
     }
     let now = |old: &CommitSha| signed.get(old.as_str()).unwrap_or(old).clone();
@@ -197,6 +176,18 @@ fn store(
         .stdin(with_signature(&payload, &signature))
         .ok()?
         .sha()
+}
+
+/// Whether a commit has a signature that still holds for its parents: drive made it before, or somebody
+/// else did and an agent fetched it. One that an agent made up serves it nothing: no forge takes it.
+fn keeps_signature(raw: &[u8], signed: &HashMap<String, CommitSha>) -> bool {
+    let (header, _) = parts(raw);
+    let header = String::from_utf8_lossy(header);
+    let is_moved = |line: &str| {
+        let parent = line.strip_prefix("parent ");
+        parent.is_some_and(|parent| signed.contains_key(parent))
+    };
+    header.lines().any(|line| line.starts_with("gpgsig")) && !header.lines().any(is_moved)
 }
 
 /// A commit without the signature it may claim, on top of parents that were signed.
@@ -419,10 +410,14 @@ mod tests {
         gpgsig -----BEGIN\n forged\n -----END\n\nSay it\n\ngpgsig in the text\n";
 
     #[test]
-    fn a_forged_signature_goes_and_the_new_one_ends_the_header() {
+    fn a_signature_goes_with_its_parents_and_the_new_one_ends_the_header() {
         let parent = "1".repeat(40);
         let new = CommitSha::parse(&"2".repeat(40)).unwrap();
-        let payload = unsigned(COMMIT, &HashMap::from([(parent, new)]));
+        assert!(keeps_signature(COMMIT, &HashMap::new()));
+        let moved = HashMap::from([(parent, new)]);
+        assert!(!keeps_signature(COMMIT, &moved));
+        let payload = unsigned(COMMIT, &moved);
+        assert!(!keeps_signature(&payload, &HashMap::new()));
         let text = String::from_utf8(payload.clone()).unwrap();
         let expected = "tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\n\
             parent 2222222222222222222222222222222222222222\n\
