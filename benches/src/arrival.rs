@@ -18,8 +18,7 @@ use std::time::{Duration, Instant};
 
 pub(crate) const REPO: &str = "acme/widgets";
 pub(crate) const SECRET: &str = "a-secret-of-this-benchmark";
-/// Rounds of both kinds; each posts several times, and writes are limited to 500 an hour.
-const ROUNDS: usize = 10;
+const ROUNDS: usize = 5;
 
 pub(crate) fn run() -> Vec<Row> {
     let Some(drive) = built_drive() else {
@@ -38,7 +37,6 @@ pub(crate) fn run() -> Vec<Row> {
     let mut hooked = Vec::new();
     let mut asked = Vec::new();
     for round in 0..ROUNDS {
-        eprintln!("round {round}: {hooked:?} {asked:?}");
         hooked.push(started_after(&place, || {
             simulator.comment(REPO, "ann", 1, "Say who owns it.");
             for delivery in simulator.take_deliveries() {
@@ -56,12 +54,12 @@ pub(crate) fn run() -> Vec<Row> {
     }
     drop((serving, owner));
     vec![
-        row("a webhook", hooked, "p99 ≤ 100 ms"),
-        row("`drive cruise fix --comment`", asked, "–"),
+        row("a webhook", hooked),
+        row("`drive cruise fix --comment`", asked),
     ]
 }
 
-fn row(how: &str, mut times: Vec<Duration>, bound: &str) -> Row {
+fn row(how: &str, mut times: Vec<Duration>) -> Row {
     times.sort();
     let shown = |time: Duration| format!("{} ms", time.as_millis());
     Row {
@@ -69,7 +67,7 @@ fn row(how: &str, mut times: Vec<Duration>, bound: &str) -> Row {
         plain: "up to 5 min (`cruise.poll_max`)".to_owned(),
         ours: shown(times[times.len() / 2]),
         result: format!("{} to {}", shown(times[0]), shown(times[times.len() - 1])),
-        bound: bound.to_owned(),
+        bound: "–".to_owned(),
     }
 }
 

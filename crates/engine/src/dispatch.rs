@@ -2,6 +2,7 @@
 //! wakes runs when their timers are due.
 
 mod children;
+mod hints;
 mod owned_run;
 
 use self::owned_run::{Held, OwnedRun, UnderWay};
@@ -19,9 +20,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Scope, scope};
 use std::time::{Duration, Instant};
 
-/// How often the journal is read for events from other processes. One reading takes some 50 µs; a
-/// webhook that another process received waits for it before the fixer can start.
-const PEEK: Duration = Duration::from_millis(25);
+/// How often the journal is read for events from other processes.
+const PEEK: Duration = Duration::from_millis(250);
 /// The most events in one transaction: other writers wait for it.
 const MOST_WORDS: usize = 200;
 /// The shortest wait between two turns.
@@ -46,6 +46,8 @@ pub(crate) struct Dispatch<'env> {
     peeked: Instant,
     /// The number of the newest nudge that was read.
     heard: u64,
+    /// Runs whose pull request a nudge named, with its number, until they poll for it.
+    hinted: BTreeMap<RunId, u64>,
     wakes: u64,
     stopping: bool,
 }
@@ -61,6 +63,7 @@ impl<'env> Dispatch<'env> {
             mark: 0,
             peeked: Instant::now(),
             heard: 0,
+            hinted: BTreeMap::new(),
             wakes: 0,
             stopping: false,
         }
@@ -130,6 +133,7 @@ impl<'env> Dispatch<'env> {
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
         self.peek();
+        self.follow_hints();
         self.wake();
         self.beat();
     }
@@ -385,28 +389,6 @@ impl<'env> Dispatch<'env> {
         self.dirty.extend(apart);
         self.dirty.retain(|run| self.flights.contains_key(run));
         self.hear();
-    }
-
-    /// A webhook hint triggers a poll before its timer.
-    fn hear(&mut self) {
-        let Some(hints) = self.executor.hints else {
-            return;
-        };
-        // A hint that is not heard costs time, never a comment.
-        let heard = hints.log.newer_than(self.heard, hints.repository);
-        let mut words = Vec::new();
-        for hint in heard.unwrap_or_default() {
-            self.heard = self.heard.max(hint.number);
-            let looking = self
-                .flights
-                .iter()
-                .filter(|(_, flight)| flight.pr == Some(hint.nudge.pr));
-            words.extend(looking.filter_map(|(id, _)| {
-                let timer = Timer::Poll;
-                self.word(id, Event::Woken { timer }, format!("hint/{}", hint.number))
-            }));
-        }
-        self.tell(words);
     }
 
     /// Wakes runs whose timers are due.
