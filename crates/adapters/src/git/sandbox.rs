@@ -63,7 +63,7 @@ pub(crate) fn bring_out(
     };
     let wanted: Vec<CommitSha> = tip.iter().chain([head]).cloned().collect();
     let _held = take_with(git, sandbox, inside, &wanted, Paths::Checked, tip.as_ref())?;
-    let (tip, head) = signing::sign_new(git, sandbox, inside, tip, head)?;
+    let (tip, head) = sign(git, sandbox, inside, tip, head)?;
     let own = match (&sandbox.branch, tip) {
         (Some(branch), Some(tip)) => {
             let users = publish(git, sandbox, branch, &tip)?;
@@ -72,6 +72,40 @@ pub(crate) fn bring_out(
         (Some(_), None) | (None, _) => None,
     };
     Ok(BroughtOut { own, head })
+}
+
+/// Signs what was taken, where the user's git signs, and moves the sandbox's head and branch to the
+/// signed commits. Returns both as they are then.
+fn sign(
+    git: &Git,
+    sandbox: &Sandbox,
+    inside: &Location,
+    tip: Option<CommitSha>,
+    head: &CommitSha,
+) -> Result<(Option<CommitSha>, CommitSha), Problem> {
+    let at = Location::bare(&sandbox.git_dir);
+    let wanted: Vec<&CommitSha> = tip.iter().chain([head]).collect();
+    let refs = [head_of(&sandbox.id), theirs_of(&sandbox.id)];
+    let signed = signing::sign_new(git, &at, &wanted, &sandbox.base_sha, &refs)?;
+    let now = |old: &CommitSha| signed.get(old.as_str()).unwrap_or(old).clone();
+    let update = |name: &str, old: &CommitSha| {
+        let new = now(old);
+        if new == *old {
+            return Ok(());
+        }
+        git.call_at(inside.clone(), Touches::Objects)
+            .args(["update-ref", name, &new, old])
+            .ok()
+            .map(drop)
+    };
+    update("HEAD", head)?;
+    if let (false, Some(branch), Some(tip)) = (signed.is_empty(), &sandbox.branch, &tip)
+        // It moves with a `HEAD` that names it.
+        && own_tip(git, inside, branch)?.as_ref() == Some(tip)
+    {
+        update(&branch.full(), tip)?;
+    }
+    Ok((tip.as_ref().map(now), now(head)))
 }
 
 /// Takes commits to be saved. They are safe from collection until a ref names them and the answer is

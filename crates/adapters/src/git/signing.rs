@@ -7,7 +7,6 @@
 use super::call::load_config;
 use super::config::{self, last, last_trusted};
 use super::raw_commits::{parts, raw_commits};
-use super::sandbox::{head_of, own_tip, theirs_of};
 use super::unpublished::MOST_COMMITS;
 use super::{Git, Location, Touches};
 use crate::entropy::random_u32;
@@ -15,7 +14,6 @@ use crate::files;
 use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{End, LeakPolicy, Limits};
-use drive_core::sandbox::Sandbox;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Collect, CommandSpec, Containment, OrphanPolicy, Stdin};
 use std::collections::HashMap;
@@ -86,64 +84,45 @@ pub(crate) fn signed(git: &Git, at: &Location, commit: CommitSha) -> Result<Comm
     }
 }
 
-/// Signs the commits that only a sandbox had, which the user's repository has been given, and moves
-/// the sandbox's head and branch to the signed ones. Returns both as they are then.
+/// Signs the commits that neither a branch, a tag nor a remote of a repository has, nor one of `refs`,
+/// nor `base`. Returns the signed ones by the ids they had.
 pub(super) fn sign_new(
     git: &Git,
-    sandbox: &Sandbox,
-    inside: &Location,
-    tip: Option<CommitSha>,
-    head: &CommitSha,
-) -> Result<(Option<CommitSha>, CommitSha), Problem> {
-    let at = Location::bare(&sandbox.git_dir);
-    let Some(signer) = signer(git, &at)? else {
-        return Ok((tip, head.clone()));
+    at: &Location,
+    wanted: &[&CommitSha],
+    base: &CommitSha,
+    refs: &[String],
+) -> Result<HashMap<String, CommitSha>, Problem> {
+    let mut signed = HashMap::new();
+    let Some(signer) = signer(git, at)? else {
+        return Ok(signed);
     };
-    let wanted: Vec<&CommitSha> = tip.iter().chain([head]).collect();
-    let mut signed: HashMap<String, CommitSha> = HashMap::new();
-    for (sha, raw) in new_commits(git, sandbox, &at, &wanted)? {
+    for (sha, raw) in new_commits(git, at, wanted, base, refs)? {
         if keeps_signature(&raw, &signed) {
             continue;
         }
-        let made = store(git, &at, &signer, &raw, &signed)?;
+        let made = store(git, at, &signer, &raw, &signed)?;
         signed.insert(sha, made);
     }
-    let now = |old: &CommitSha| signed.get(old.as_str()).unwrap_or(old).clone();
-    let update = |name: &str, old: &CommitSha| {
-        let new = now(old);
-        if new == *old {
-            return Ok(());
-        }
-        git.call_at(inside.clone(), Touches::Objects)
-            .args(["update-ref", name, &new, old])
-            .ok()
-            .map(drop)
-    };
-    update("HEAD", head)?;
-    if let (Some(branch), Some(tip)) = (&sandbox.branch, &tip)
-        // It moves with a `HEAD` that names it.
-        && own_tip(git, inside, branch)?.as_ref() == Some(tip)
-    {
-        update(&branch.full(), tip)?;
-    }
-    Ok((tip.as_ref().map(now), now(head)))
+    Ok(signed)
 }
 
-/// The commits that neither a branch, a tag nor a remote of the user's repository has, parents first.
+/// The commits that are not known, parents first.
 fn new_commits(
     git: &Git,
-    sandbox: &Sandbox,
     at: &Location,
     wanted: &[&CommitSha],
+    base: &CommitSha,
+    refs: &[String],
 ) -> Result<Vec<(String, Vec<u8>)>, Problem> {
     let objects = || git.call_at(at.clone(), Touches::Objects);
     let known = objects()
         .args(["for-each-ref", "--format=^%(objectname)"])
         .args(["refs/heads", "refs/remotes", "refs/tags"])
-        .args([head_of(&sandbox.id), theirs_of(&sandbox.id)])
+        .args(refs)
         .ok()?;
     let mut revisions: String = wanted.iter().map(|sha| format!("{sha}\n")).collect();
-    revisions.push_str(&format!("^{}\n", sandbox.base_sha));
+    revisions.push_str(&format!("^{base}\n"));
     revisions.push_str(&String::from_utf8_lossy(&known.stdout));
     let listed = objects()
         .args(["rev-list", "--reverse", "--topo-order", "--ignore-missing"])
@@ -274,7 +253,7 @@ impl Signer {
     /// The signature of some bytes, in ASCII armor.
     fn sign(&self, git: &Git, at: &Location, payload: &[u8]) -> Result<String, Problem> {
         let (args, _public) = self.arguments(git, at)?;
-        let mut spec = CommandSpec::new(&expanded(git, &self.program), &at.dir);
+        let mut spec = CommandSpec::new(expanded(git, &self.program), &at.dir);
         spec.args = args;
         spec.env = git.signing.clone();
         spec.stdin = Stdin::Bytes(payload.to_vec());
@@ -382,8 +361,8 @@ fn expanded(git: &Git, path: &str) -> OsString {
 /// The last line of what a program says when it fails, without gpg's lines for programs.
 fn complaint(said: &str, code: i32) -> String {
     let lines = said.lines().map(str::trim);
-    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("[GNUPG:]"));
-    match lines.last() {
+    let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with("[GNUPG:]"));
+    match lines.next_back() {
         Some(line) => format!("says: {line}"),
         None => format!("failed (exit code {code})"),
     }
