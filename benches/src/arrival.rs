@@ -16,8 +16,8 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-const REPO: &str = "acme/widgets";
-const SECRET: &str = "a-secret-of-this-benchmark";
+pub(crate) const REPO: &str = "acme/widgets";
+pub(crate) const SECRET: &str = "a-secret-of-this-benchmark";
 const ROUNDS: usize = 5;
 /// Nothing is looked at unless somebody tells.
 const SLOW: &str = "[cruise]\npoll_initial = \"1h\"\npoll_max = \"1h\"\nmax_rounds = 100\n";
@@ -95,7 +95,7 @@ fn row(how: &str, mut times: Vec<Duration>, bound: &str) -> Row {
     }
 }
 
-fn prepare(place: &Place, simulator: &Simulator) {
+pub(crate) fn prepare(place: &Place, simulator: &Simulator) {
     place.script("agent", fleet::AGENT);
     let forge = format!(
         "kind = \"github\"\nrepo = {REPO:?}\napi_url = {:?}\n{SLOW}",
@@ -112,7 +112,7 @@ fn prepare(place: &Place, simulator: &Simulator) {
 }
 
 /// A process that ends with its owner.
-struct Ended(Child);
+pub(crate) struct Ended(Child);
 
 impl Drop for Ended {
     fn drop(&mut self) {
@@ -131,7 +131,7 @@ fn start(place: &Place, args: &[&str]) -> Child {
 }
 
 /// The receiver, and where it listens.
-fn serve(place: &Place) -> (Ended, String) {
+pub(crate) fn serve(place: &Place) -> (Ended, String) {
     let mut child = start(place, &["serve", "--json", "--listen", "127.0.0.1:0"]);
     let mut stdout = BufReader::new(child.stdout.take().expect("its output"));
     let mut told = String::new();

@@ -16,6 +16,7 @@ mod forge;
 mod journal;
 mod place;
 mod process;
+mod receiver;
 mod relay;
 mod sandbox;
 mod simulation;
@@ -64,6 +65,7 @@ const BENCHES: &[Bench] = &[
     ("forge", forge::run),
     ("journal", journal::run),
     ("output", process::output),
+    ("receiver", receiver::run),
     ("relay", relay::run),
     ("sandbox", sandbox::run),
     ("simulation", simulation::run),

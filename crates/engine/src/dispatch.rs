@@ -50,6 +50,8 @@ pub(crate) struct Dispatch<'env> {
     rung: bool,
     /// The number of the newest nudge that was read.
     heard: u64,
+    /// Runs whose pull request a nudge named, with its number, until they poll for it.
+    hinted: BTreeMap<RunId, String>,
     wakes: u64,
     stopping: bool,
 }
@@ -66,6 +68,7 @@ impl<'env> Dispatch<'env> {
             peeked: Instant::now(),
             rung: false,
             heard: 0,
+            hinted: BTreeMap::new(),
             wakes: 0,
             stopping: false,
         }
@@ -140,6 +143,7 @@ impl<'env> Dispatch<'env> {
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
         self.peek();
+        self.follow_hints();
         self.wake();
         self.beat();
     }

@@ -8,3 +8,4 @@ pub mod server;
 pub mod webhook;
 
 pub use axum::Router;
+pub use connections::Limits;

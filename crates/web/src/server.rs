@@ -1,7 +1,13 @@
 //! The HTTP server: its own thread, on loopback by default, with a clean stop.
 
-use crate::connections::BoundedListener;
+use crate::connections::{BoundedListener, Limits, Ticket};
 use axum::Router;
+use axum::body::HttpBody;
+use axum::extract::{ConnectInfo, Request};
+use axum::http::HeaderValue;
+use axum::http::header::CONNECTION;
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
 use drive_core::problem::{Kind, Problem};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -74,6 +80,11 @@ pub struct Server {
 impl Server {
     /// Starts serving. The address is taken when this returns.
     pub fn start(listen: Listen, router: Router) -> Result<Self, Problem> {
+        Self::start_within(listen, router, Limits::default())
+    }
+
+    /// Like `start`, within other limits.
+    pub fn start_within(listen: Listen, router: Router, limits: Limits) -> Result<Self, Problem> {
         let wanted = listen.address();
         let cannot = |error: io::Error| {
             Problem::new(Kind::ListenFailed, format!("cannot listen on `{wanted}`"))
@@ -93,7 +104,7 @@ impl Server {
             .name("drive-web".to_owned())
             .spawn(move || {
                 // A server that fails while running has lost its socket: nothing is left to do.
-                let _ = runtime.block_on(serve(listener, router, stopped));
+                let _ = runtime.block_on(serve(listener, router, limits, stopped));
                 runtime.shutdown_timeout(STOP_PATIENCE);
             })
             .map_err(cannot)?;
@@ -131,11 +142,15 @@ impl Drop for Server {
 async fn serve(
     listener: TcpListener,
     router: Router,
+    limits: Limits,
     stopped: oneshot::Receiver<()>,
 ) -> io::Result<()> {
-    let listener = BoundedListener::new(tokio::net::TcpListener::from_std(listener)?);
+    let listener = BoundedListener::new(tokio::net::TcpListener::from_std(listener)?, limits);
+    let service = router
+        .layer(from_fn(follow))
+        .into_make_service_with_connect_info::<Ticket>();
     let (draining, drained) = oneshot::channel::<()>();
-    let server = axum::serve(listener, router).with_graceful_shutdown(async move {
+    let server = axum::serve(listener, service).with_graceful_shutdown(async move {
         let _ = stopped.await;
         let _ = draining.send(());
     });
@@ -148,4 +163,23 @@ async fn serve(
         ended = server.into_future() => ended,
         () = patience => Ok(()),
     }
+}
+
+/// Tells the connection how far its request is. A connection serves one request: its deadlines then
+/// need no reset, and no idle connection keeps a slot.
+async fn follow(
+    ConnectInfo(ticket): ConnectInfo<Ticket>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if request.body().is_end_stream() {
+        ticket.request_is_complete();
+    } else {
+        ticket.header_is_complete();
+    }
+    let mut response = next.run(request).await;
+    ticket.request_is_complete();
+    let headers = response.headers_mut();
+    headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }

@@ -3,31 +3,32 @@
 //! It authenticates the sender and answers before it does any work: a thread deduplicates the
 //! delivery and nudges the process that polls. A delivery is only a hint, so one that is lost,
 //! duplicated or replayed changes only when the next poll happens.
+//!
+//! What the headers alone show to be none of GitHub's is refused before its body is read. A body is
+//! checked while it arrives, and only that of an event drive reads is kept until then.
 
+use crate::connections::{Limits, Ticket};
 use axum::Router;
-use axum::body::{Body, Bytes, to_bytes};
-use axum::extract::{Request, State};
+use axum::body::{Body, HttpBody};
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::header::CONTENT_LENGTH;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
-use drive_core::forge::webhook::{Hint, Nudge, WebhookSecret, read};
+use drive_core::forge::webhook::{Hint, Nudge, SignatureCheck, WebhookSecret, read, reads_body};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{Clock, Deliveries, Nudges};
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::time::Duration;
-use tokio::sync::Semaphore;
 
 /// The path for deliveries.
 pub const PATH: &str = "/webhooks/github";
 /// GitHub sends no payload larger than this.
 pub const BODY_BYTES: usize = 25 * 1024 * 1024;
 
-/// Bodies held in memory at once.
-const BODIES: usize = 4;
 /// Nudges that wait for the thread.
 const QUEUE: usize = 1024;
-/// How long a body may take to arrive; GitHub itself gives up after ten seconds.
-const BODY_TIME: Duration = Duration::from_secs(10);
 /// Longer ids are none of GitHub's.
 const ID_BYTES: usize = 128;
 
@@ -52,11 +53,7 @@ pub fn router(secret: WebhookSecret, handlers: Handlers) -> Result<Router, Probl
         .map_err(|error| {
             Problem::new(Kind::ThreadFailed, "cannot start the webhook thread").because(error)
         })?;
-    let shared = Shared {
-        secret,
-        queue,
-        bodies: Semaphore::new(BODIES),
-    };
+    let shared = Shared { secret, queue };
     Ok(Router::new()
         .route(PATH, post(receive))
         .with_state(Arc::new(shared)))
@@ -65,7 +62,6 @@ pub fn router(secret: WebhookSecret, handlers: Handlers) -> Result<Router, Probl
 struct Shared {
     secret: WebhookSecret,
     queue: SyncSender<Delivery>,
-    bodies: Semaphore,
 }
 
 struct Delivery {
@@ -75,6 +71,10 @@ struct Delivery {
 
 type Reply = (StatusCode, &'static str);
 
+const WRONG_SIGNATURE: Reply = (StatusCode::UNAUTHORIZED, "wrong signature\n");
+const TOO_LARGE: Reply = (StatusCode::PAYLOAD_TOO_LARGE, "too large\n");
+const BUSY: Reply = (StatusCode::SERVICE_UNAVAILABLE, "busy, retry later\n");
+
 async fn receive(State(shared): State<Arc<Shared>>, request: Request) -> Reply {
     match take(&shared, request).await {
         Ok(reply) | Err(reply) => reply,
@@ -83,12 +83,11 @@ async fn receive(State(shared): State<Arc<Shared>>, request: Request) -> Reply {
 
 async fn take(shared: &Shared, request: Request) -> Result<Reply, Reply> {
     let (head, body) = request.into_parts();
+    let ticket = head.extensions.get::<ConnectInfo<Ticket>>();
+    let ticket = ticket.map(|ConnectInfo(ticket)| ticket);
     let signature = text(&head.headers, "x-hub-signature-256")
         .ok_or((StatusCode::UNAUTHORIZED, "no signature\n"))?;
-    let raw = load(shared, body).await?;
-    if !shared.secret.signed(signature, &raw) {
-        return Err((StatusCode::UNAUTHORIZED, "wrong signature\n"));
-    }
+    let check = (shared.secret.check(signature)).ok_or(WRONG_SIGNATURE)?;
     let event = text(&head.headers, "x-github-event")
         .ok_or((StatusCode::BAD_REQUEST, "no X-GitHub-Event\n"))?;
     let id = text(&head.headers, "x-github-delivery")
@@ -98,6 +97,16 @@ async fn take(shared: &Shared, request: Request) -> Result<Reply, Reply> {
         let advice = "set the webhook's content type to application/json\n";
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, advice));
     }
+    let announced = text(&head.headers, CONTENT_LENGTH.as_str());
+    let announced = announced.and_then(|length| length.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > BODY_BYTES) {
+        return Err(TOO_LARGE);
+    }
+    let loading = load(body, check, reads_body(event), ticket);
+    let time = ticket.map_or(Limits::default().body, Ticket::body_time);
+    let raw = tokio::time::timeout(time, loading)
+        .await
+        .map_err(|_| (StatusCode::REQUEST_TIMEOUT, "too slow\n"))??;
     match read(event, &raw) {
         Ok(Hint::Nudge(nudge)) => enqueue(shared, id, nudge),
         Ok(Hint::Ping) => Ok((StatusCode::ACCEPTED, "pong\n")),
@@ -106,14 +115,38 @@ async fn take(shared: &Shared, request: Request) -> Result<Reply, Reply> {
     }
 }
 
-/// The raw body, bounded in size, time and number.
-async fn load(shared: &Shared, body: Body) -> Result<Bytes, Reply> {
-    let busy = (StatusCode::SERVICE_UNAVAILABLE, "busy, retry later\n");
-    let _permit = shared.bodies.try_acquire().map_err(|_| busy)?;
-    match tokio::time::timeout(BODY_TIME, to_bytes(body, BODY_BYTES)).await {
-        Ok(Ok(raw)) => Ok(raw),
-        Ok(Err(_)) => Err((StatusCode::PAYLOAD_TOO_LARGE, "too large or truncated\n")),
-        Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "too slow\n")),
+/// The raw body of a signed delivery, bounded in size; empty where it is only checked.
+async fn load(
+    mut body: Body,
+    mut check: SignatureCheck,
+    keeps: bool,
+    ticket: Option<&Ticket>,
+) -> Result<Vec<u8>, Reply> {
+    let mut raw = Vec::new();
+    let mut bytes = 0;
+    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+        let frame = frame.map_err(|_| (StatusCode::BAD_REQUEST, "truncated\n"))?;
+        let Ok(piece) = frame.into_data() else {
+            continue;
+        };
+        bytes += piece.len();
+        if bytes > BODY_BYTES {
+            return Err(TOO_LARGE);
+        }
+        check.feed(&piece);
+        if keeps {
+            if ticket.is_some_and(|ticket| !ticket.hold(piece.len())) {
+                return Err(BUSY);
+            }
+            raw.extend_from_slice(&piece);
+        }
+        // Pieces that are here already must not keep other requests waiting.
+        tokio::task::yield_now().await;
+    }
+    if check.holds() {
+        Ok(raw)
+    } else {
+        Err(WRONG_SIGNATURE)
     }
 }
 
@@ -124,9 +157,7 @@ fn enqueue(shared: &Shared, id: &str, nudge: Nudge) -> Result<Reply, Reply> {
     };
     match shared.queue.try_send(delivery) {
         Ok(()) => Ok((StatusCode::ACCEPTED, "accepted\n")),
-        Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-            Err((StatusCode::SERVICE_UNAVAILABLE, "busy, retry later\n"))
-        }
+        Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => Err(BUSY),
     }
 }
 

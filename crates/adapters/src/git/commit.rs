@@ -41,7 +41,7 @@ pub(super) fn collect(
     let settle = |has_links| settle(git, &location, leftovers, super::brought(place), has_links);
     let mut settled = settle(false)?;
     let mut head_sha = history::resolve(git, &location, "HEAD")?;
-    let own = match place {
+    let out = match place {
         Place::Sandbox(sandbox) => {
             let bring_out = |head: &CommitSha| super::bring_out(git, sandbox, &location, head);
             match bring_out(&head_sha) {
@@ -51,12 +51,19 @@ pub(super) fn collect(
                     settled.nested.extend(again.nested);
                     settled.large.extend(again.large);
                     head_sha = history::resolve(git, &location, "HEAD")?;
-                    bring_out(&head_sha)?
+                    Some(bring_out(&head_sha)?)
                 }
-                brought_out => brought_out?,
+                brought_out => Some(brought_out?),
             }
         }
         Place::Checkout(_) => None,
+    };
+    let own = match out {
+        Some(out) => {
+            head_sha = out.head;
+            out.own
+        }
+        None => None,
     };
     let at = Location::history_of(place);
     let (commits, has_base) = history::commits_since(git, &at, base, &head_sha)?;

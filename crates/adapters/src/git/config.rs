@@ -141,6 +141,16 @@ pub(super) fn includes_others(entries: &[Entry]) -> bool {
     entries.iter().any(is_include)
 }
 
+/// The last value of a key in the user's or the machine's own settings.
+pub(super) fn last_trusted<'a>(entries: &'a [Entry], key: &str) -> Option<&'a str> {
+    let own = |entry: &&Entry| entry.scope == Scope::Trusted && entry.key == key;
+    entries
+        .iter()
+        .rev()
+        .find(own)
+        .map(|entry| entry.value.as_str())
+}
+
 /// The last value of a key.
 pub(crate) fn last<'a>(entries: &'a [Entry], key: &str) -> Option<&'a str> {
     entries

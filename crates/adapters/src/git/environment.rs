@@ -38,6 +38,9 @@ const NETWORK: &[&str] = &[
     "GH_CONFIG_DIR",
 ];
 
+/// Programs that sign: where keys and the agents that hold them are.
+const SIGNING: &[&str] = &["SSH_AUTH_SOCK", "GNUPGHOME", "XDG_RUNTIME_DIR"];
+
 /// The same for everyone: plain messages, no questions, no pager, no editor.
 const FIXED: &[(&str, &str)] = &[
     ("LC_ALL", "C"),
@@ -86,6 +89,15 @@ pub(super) fn network(environment: &Environment) -> Pairs {
     all.retain(|(name, _)| name != "GIT_NO_LAZY_FETCH");
     all.extend(picked(environment, NETWORK));
     all.extend(picked(environment, &PROXY_VARIABLES));
+    all
+}
+
+/// Programs that sign commits. None of them can ask a question.
+pub(super) fn signing(environment: &Environment) -> Pairs {
+    let mut all = picked(environment, LOCAL);
+    all.extend(picked(environment, SIGNING));
+    all.push(("LC_ALL".into(), "C".into()));
+    all.push(("SSH_ASKPASS_REQUIRE".into(), "never".into()));
     all
 }
 

@@ -24,6 +24,7 @@ mod raw_commits;
 mod remote;
 mod sandbox;
 mod scratch;
+mod signing;
 mod signs;
 mod stage;
 mod stale_lock;
@@ -89,6 +90,7 @@ pub struct Git {
     local: Vec<(OsString, OsString)>,
     confined: Vec<(OsString, OsString)>,
     network: Vec<(OsString, OsString)>,
+    signing: Vec<(OsString, OsString)>,
     deadlines: Deadlines,
     isolation: IsolationMode,
     missing: Arc<Mutex<BTreeSet<LayerName>>>,
@@ -114,6 +116,7 @@ impl Git {
             ),
             home: environment.absolute_path(HOME),
             network: environment::network(environment),
+            signing: environment::signing(environment),
             deadlines: Deadlines::default(),
             isolation: IsolationMode::Auto,
             missing: Arc::default(),
@@ -444,6 +447,7 @@ pub(crate) use messages::Judged;
 pub(crate) use object_folders::{as_file, object_folders};
 pub(crate) use sandbox::{bring_out, head_of, own_tip, pin_of, put_branch, take, theirs_of};
 pub(crate) use scratch::ScratchIndex;
+pub(crate) use signing::{signed, try_signing};
 pub(crate) use stage::stage;
 pub(crate) use stale_lock::remove_if_stale;
 pub(crate) use state::{

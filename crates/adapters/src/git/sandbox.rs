@@ -2,7 +2,7 @@
 //! user's branch follows the sandbox's.
 
 use super::take::Paths;
-use super::{Git, Held, Location, Take, Touches, history, ref_problem, state};
+use super::{Git, Held, Location, Take, Touches, history, ref_problem, signing, state};
 use drive_core::ids::{BranchName, CommitSha, SandboxId};
 use drive_core::problem::Problem;
 use drive_core::sandbox::Sandbox;
@@ -37,8 +37,17 @@ pub(super) fn pin_theirs(git: &Git, sandbox: &Sandbox, theirs: &CommitSha) -> Re
 pub(super) fn load_state(git: &Git, sandbox: &Sandbox) -> Result<WorkState, Problem> {
     let inside = Location::inside(&sandbox.path, &sandbox.git_dir);
     let mut state = state::load(git, &inside)?;
-    state.own = bring_out(git, sandbox, &inside, &state.head_sha)?;
+    let out = bring_out(git, sandbox, &inside, &state.head_sha)?;
+    state.own = out.own;
+    state.head_sha = out.head;
     Ok(state)
+}
+
+/// What was taken over of a sandbox.
+pub(crate) struct BroughtOut {
+    pub(crate) own: Option<OwnBranch>,
+    /// What is checked out there: the signed commit where the user's git signs.
+    pub(crate) head: CommitSha,
 }
 
 /// Takes what is checked out in a sandbox, and what is on its branch, which the user's follows.
@@ -47,20 +56,56 @@ pub(crate) fn bring_out(
     sandbox: &Sandbox,
     inside: &Location,
     head: &CommitSha,
-) -> Result<Option<OwnBranch>, Problem> {
+) -> Result<BroughtOut, Problem> {
     let tip = match &sandbox.branch {
         Some(branch) => own_tip(git, inside, branch)?,
         None => None,
     };
     let wanted: Vec<CommitSha> = tip.iter().chain([head]).cloned().collect();
     let _held = take_with(git, sandbox, inside, &wanted, Paths::Checked, tip.as_ref())?;
-    match (&sandbox.branch, tip) {
+    let (tip, head) = sign(git, sandbox, inside, tip, head)?;
+    let own = match (&sandbox.branch, tip) {
         (Some(branch), Some(tip)) => {
             let users = publish(git, sandbox, branch, &tip)?;
-            Ok(Some(OwnBranch { tip, users }))
+            Some(OwnBranch { tip, users })
         }
-        (Some(_), None) | (None, _) => Ok(None),
+        (Some(_), None) | (None, _) => None,
+    };
+    Ok(BroughtOut { own, head })
+}
+
+/// Signs what was taken, where the user's git signs, and moves the sandbox's head and branch to the
+/// signed commits. Returns both as they are then.
+fn sign(
+    git: &Git,
+    sandbox: &Sandbox,
+    inside: &Location,
+    tip: Option<CommitSha>,
+    head: &CommitSha,
+) -> Result<(Option<CommitSha>, CommitSha), Problem> {
+    let at = Location::bare(&sandbox.git_dir);
+    let wanted: Vec<&CommitSha> = tip.iter().chain([head]).collect();
+    let refs = [head_of(&sandbox.id), theirs_of(&sandbox.id)];
+    let signed = signing::sign_new(git, &at, &wanted, &sandbox.base_sha, &refs)?;
+    let now = |old: &CommitSha| signed.get(old.as_str()).unwrap_or(old).clone();
+    let update = |name: &str, old: &CommitSha| {
+        let new = now(old);
+        if new == *old {
+            return Ok(());
+        }
+        git.call_at(inside.clone(), Touches::Objects)
+            .args(["update-ref", name, &new, old])
+            .ok()
+            .map(drop)
+    };
+    update("HEAD", head)?;
+    if let (false, Some(branch), Some(tip)) = (signed.is_empty(), &sandbox.branch, &tip)
+        // It moves with a `HEAD` that names it.
+        && own_tip(git, inside, branch)?.as_ref() == Some(tip)
+    {
+        update(&branch.full(), tip)?;
     }
+    Ok((tip.as_ref().map(now), now(head)))
 }
 
 /// Takes commits to be saved. They are safe from collection until a ref names them and the answer is

@@ -42,6 +42,7 @@ pub(super) fn create(all: &GitSandboxes, spec: &SandboxSpec) -> Result<Sandbox, 
     if let Some(existing) = finish_earlier(all, spec, &plan)? {
         return Ok(existing);
     }
+    git::try_signing(&all.git, &Location::bare(&plan.repository.common_dir))?;
     let checkout = plan.repository.git_dir.clone();
     let mut record = Record::new(sandbox(all, spec, &plan), checkout, fresh_token()?);
     require_no_folder(&record.sandbox.path)?;

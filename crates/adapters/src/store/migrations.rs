@@ -10,4 +10,5 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("schema/0003_webhook_deliveries.sql"),
     include_str!("schema/0004_forge_memory.sql"),
     include_str!("schema/0005_nudges.sql"),
+    include_str!("schema/0006_local_strangers.sql"),
 ];

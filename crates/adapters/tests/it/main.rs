@@ -49,6 +49,7 @@ mod sandbox_nested;
 mod sandbox_reftable;
 mod sandbox_roll_back;
 mod sandbox_settings;
+mod sandbox_signing;
 mod sandbox_take;
 mod sandbox_take_crash;
 mod sandbox_untouched;

@@ -30,12 +30,32 @@ impl HmacKey {
         self.feed(pieces).verify_slice(code).is_ok()
     }
 
+    /// Begins a code over pieces that are not all here yet.
+    pub(super) fn begin(&self) -> RunningCode {
+        RunningCode(self.0.clone())
+    }
+
     fn feed<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Hmac<Sha256> {
         let mut mac = self.0.clone();
         for piece in pieces {
             mac.update(piece);
         }
         mac
+    }
+}
+
+/// A code over the pieces fed so far.
+#[derive(Clone)]
+pub(super) struct RunningCode(Hmac<Sha256>);
+
+impl RunningCode {
+    pub(super) fn feed(&mut self, piece: &[u8]) {
+        self.0.update(piece);
+    }
+
+    /// Whether `code` signs everything that was fed, in constant time.
+    pub(super) fn verify(self, code: &[u8; CODE_BYTES]) -> bool {
+        self.0.verify_slice(code).is_ok()
     }
 }
 

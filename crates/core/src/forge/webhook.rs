@@ -3,7 +3,7 @@
 //! A delivery only triggers a poll; its content is not used for anything else. So a lost, late or
 //! duplicated delivery does no harm.
 
-use super::hmac::{HmacKey, code_from_hex, to_hex};
+use super::hmac::{CODE_BYTES, HmacKey, RunningCode, code_from_hex, to_hex};
 use crate::ids::PrNumber;
 use crate::problem::{Kind, Problem};
 use serde::{Deserialize, Serialize};
@@ -53,22 +53,56 @@ impl WebhookSecret {
 
     /// Whether an `X-Hub-Signature-256` header is that of these raw bytes.
     pub fn signed(&self, header: &str, raw: &[u8]) -> bool {
-        header
-            .strip_prefix("sha256=")
-            .and_then(code_from_hex)
-            .is_some_and(|code| self.0.verify([raw], &code))
+        self.check(header).is_some_and(|mut check| {
+            check.feed(raw);
+            check.holds()
+        })
     }
+
+    /// Begins to check an `X-Hub-Signature-256` header against a body that is still arriving; `None`
+    /// where the header cannot be the signature of any body.
+    pub fn check(&self, header: &str) -> Option<SignatureCheck> {
+        let claimed = header.strip_prefix("sha256=").and_then(code_from_hex)?;
+        let running = self.0.begin();
+        Some(SignatureCheck { running, claimed })
+    }
+}
+
+/// A signature that is checked piece by piece, so that a large body never occupies a thread.
+pub struct SignatureCheck {
+    running: RunningCode,
+    claimed: [u8; CODE_BYTES],
+}
+
+impl SignatureCheck {
+    /// Takes the next piece of the body.
+    pub fn feed(&mut self, piece: &[u8]) {
+        self.running.feed(piece);
+    }
+
+    /// Whether the signature is that of everything fed.
+    pub fn holds(self) -> bool {
+        self.running.verify(&self.claimed)
+    }
+}
+
+/// Whether drive reads the body of such a delivery; that of any other is only checked.
+pub fn reads_body(event: &str) -> bool {
+    matches!(
+        event,
+        "pull_request"
+            | "pull_request_review"
+            | "pull_request_review_comment"
+            | "pull_request_review_thread"
+            | "issue_comment"
+    )
 }
 
 /// Reads a delivery. Fields drive does not need may be missing, null or of any shape.
 pub fn read(event: &str, raw: &[u8]) -> Result<Hint, Problem> {
     match event {
         "ping" => Ok(Hint::Ping),
-        "pull_request"
-        | "pull_request_review"
-        | "pull_request_review_comment"
-        | "pull_request_review_thread"
-        | "issue_comment" => parse(raw).map(|payload| payload.hint()),
+        event if reads_body(event) => parse(raw).map(|payload| payload.hint()),
         _ => Ok(Hint::Nothing),
     }
 }

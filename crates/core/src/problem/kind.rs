@@ -234,6 +234,7 @@ kinds! {
         DiskFull: "diskFull", Environment, "The disk is full.", "Free some space and run the command again.";
         WorkCannotBeKept: "workCannotBeKept", Work, "The sandbox stays because something in it cannot be saved.", "Save or remove that by hand, then remove the sandbox.";
         WorkRefused: "workRefused", Work, "Commits of a sandbox are damaged or unsafe and do not reach the repository.", "Look at what was saved with `drive kept list`.";
+        SigningFailed: "signingFailed", Environment, "Your git signs commits, and drive cannot use the key.", "Make `git commit -S` work without a question, or turn signing off with `git config commit.gpgSign false`.";
         TooMuchKept: "tooMuchKept", Environment, "The run has too many saved states.", "Drop some with `drive kept drop`.";
         UnknownKeptWork: "unknownKeptWork", Usage, "No saved work has that name.", "List it with `drive kept list`.";
     }

@@ -14,12 +14,13 @@ use serde_json::Value;
 
 /// Keys that are planned and that no code reads yet. Accepting one would promise an effect it does
 /// not have; a key leaves this list when its field joins the settings.
-const NOT_YET: [&str; 4] = [
-    "cruise.max_parallel",
-    "cruise.merge",
-    "cruise.pr_strategy",
+const NOT_YET: [&str; 3] = ["cruise.max_parallel", "cruise.merge", "cruise.pr_strategy"];
+
+/// Keys that were planned once and will not come, with what to do instead.
+const REMOVED: [(&str, &str); 1] = [(
     "forge.post_via",
-];
+    "remove it; drive posts with its own token, which no agent sees",
+)];
 
 /// Whether keys may be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,6 +177,11 @@ impl<'a> Checker<'a> {
         }
         let table = table_name(&path.parent());
         let names = keys(known);
+        let removed = REMOVED.iter().find(|(key, _)| *key == path.to_string());
+        if let Some((_, instead)) = removed {
+            let message = format!("unknown key `{name}` in {table}");
+            return self.report(&node.key, path, message, Some((*instead).to_owned()));
+        }
         let hint = match nearest(name, names.clone()) {
             Some(name) => Some(format!("did you mean `{name}`?")),
             None => home_of(self.root, name).or_else(|| suggestion(name, names)),

@@ -6,47 +6,47 @@ use drive_core::ids::{PrNumber, RunId};
 use drive_core::run::{Event, Timer};
 
 impl Dispatch<'_> {
-    /// Takes up webhooks, and what polls for other runs have shown.
+    /// Reads webhook hints that another process received, and what polls for other runs have shown.
     pub(super) fn hear(&mut self) {
-        self.hear_webhooks();
-        self.hear_polls();
-    }
-
-    fn hear_webhooks(&mut self) {
+        for pr in self.executor.performer.touched() {
+            self.wakes += 1;
+            self.hint(pr, format!("touched/{}", self.wakes));
+        }
         let Some(hints) = self.executor.hints else {
             return;
         };
         let heard = hints.log.newer_than(self.heard, hints.repository);
-        let mut words = Vec::new();
         for hint in heard.unwrap_or_default() {
             self.heard = self.heard.max(hint.number);
-            for id in self.watching(hint.nudge.pr) {
-                let timer = Timer::Poll;
-                let dedupe = format!("hint/{}", hint.number);
-                words.extend(self.word(&id, Event::Woken { timer }, dedupe));
-            }
+            self.hint(hint.nudge.pr, format!("hint/{}", hint.number));
         }
-        self.tell(words);
     }
 
-    fn hear_polls(&mut self) {
+    /// Whoever watches a pull request is to poll.
+    fn hint(&mut self, pr: PrNumber, name: String) {
+        let flights = self.flights.iter();
+        let watching = flights.filter(|(_, flight)| flight.pr == Some(pr));
+        let watching: Vec<(RunId, String)> = watching
+            .map(|(id, flight)| (id.clone(), format!("{name}/{}", flight.lease.token().0)))
+            .collect();
+        self.hinted.extend(watching);
+    }
+
+    /// A hint triggers a poll before its timer. A poll under way may have read too early: its run is
+    /// woken once it waits for the next one.
+    pub(super) fn follow_hints(&mut self) {
         let mut words = Vec::new();
-        for pr in self.executor.performer.touched() {
-            for id in self.watching(pr) {
-                let owner = self.flights.get(&id).map(|flight| flight.lease.token().0);
-                self.wakes += 1;
-                let dedupe = format!("touched/{}/{}", owner.unwrap_or_default(), self.wakes);
-                let timer = Timer::Poll;
-                words.extend(self.word(&id, Event::Woken { timer }, dedupe));
+        for (id, name) in std::mem::take(&mut self.hinted) {
+            let timers = self.flights.get(&id).map(|flight| &flight.timers);
+            match timers.map(|timers| timers.contains_key(&Timer::Poll)) {
+                Some(true) => {
+                    let timer = Timer::Poll;
+                    words.extend(self.word(&id, Event::Woken { timer }, name));
+                }
+                Some(false) => drop(self.hinted.insert(id, name)),
+                None => {}
             }
         }
         self.tell(words);
-    }
-
-    /// The runs that watch a pull request.
-    fn watching(&self, pr: PrNumber) -> Vec<RunId> {
-        let watching = self.flights.iter();
-        let watching = watching.filter(|(_, flight)| flight.pr == Some(pr));
-        watching.map(|(id, _)| id.clone()).collect()
     }
 }

@@ -1,20 +1,26 @@
 //! The dispatcher: many runs at once, stops, panics, and what other processes ask.
 
 use crate::support::{
-    Idle, Scene, assert_nothing_is_lost, cruise_request, run_id, service, spawn_request,
+    Idle, Scene, WISH, assert_nothing_is_lost, cruise_request, person_acts, run_id, service,
+    spawn_request,
 };
 use drive_core::agent::Role;
+use drive_core::forge::webhook::Nudge;
 use drive_core::ids::{BranchName, DedupeKey, RunId};
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{Ask, Effect, EffectResult, Event, OutcomeStatus, Run};
+use drive_core::run::{Ask, Effect, EffectResult, Event, ForgeAct, OutcomeStatus, Run};
 use drive_engine::cancel::{CancelToken, Urgency};
 use drive_engine::cruise::Reached;
 use drive_engine::executor::{Hints, Performer, Task};
-use drive_engine::fakes::AgentWork;
+use drive_engine::fakes::{AgentWork, FakeWorld};
 use drive_engine::lease::Lease;
-use drive_engine::ports::Store;
+use drive_engine::perform::World;
+use drive_engine::ports::{Nudges, Store};
 use drive_engine::{recovery, start};
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 fn status(run: &Run) -> Option<OutcomeStatus> {
     run.outcome.as_ref().map(|outcome| outcome.status)
@@ -185,6 +191,84 @@ fn an_ask_without_a_live_owner_is_acted_on_by_the_asker() {
     };
     assert_eq!(status(&run), Some(OutcomeStatus::Cancelled));
     assert_nothing_is_lost(&scene, "after a cleanup");
+}
+
+/// Performs effects while time stands still. A person writes right after the first poll has read the
+/// pull request, and the hint arrives before that poll has ended.
+struct Overtaken<'a> {
+    inner: World<'a>,
+    world: &'a FakeWorld,
+    has_written: AtomicBool,
+}
+
+impl Overtaken<'_> {
+    fn hint(&self, run: &Run) {
+        if let Some(pr) = &run.work.pull_request {
+            let (repository, pr) = ("owner/name".to_owned(), pr.number);
+            let nudge = Nudge { repository, pr };
+            self.world.nudges.nudge(nudge).unwrap();
+        }
+    }
+}
+
+impl Performer for Overtaken<'_> {
+    fn perform(&self, task: &Task<'_>) -> Result<EffectResult, Problem> {
+        let result = self.inner.perform(task);
+        let effect = &task.claimed.effect;
+        let polls = |act: &ForgeAct| matches!(act, ForgeAct::Poll { .. });
+        if matches!(effect, Effect::OnForge { act, .. } if polls(act))
+            && !self.has_written.swap(true, Ordering::SeqCst)
+        {
+            person_acts(self.world);
+            self.hint(task.run);
+            // Long enough for the dispatcher to read the hint, which it does every 250 ms.
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        result
+    }
+
+    fn changed(&self, run: &Run) {
+        self.inner.changed(run);
+        let forge = &self.world.forge;
+        let comments = forge.comments();
+        let wish = comments.iter().find(|one| one.body == WISH);
+        let is_answered = wish.is_some_and(|one| !forge.replies_to(one.key.comment()).is_empty());
+        if is_answered && run.pending.is_empty() && !run.timers.is_empty() {
+            person_acts(self.world);
+            self.hint(run);
+        }
+    }
+}
+
+#[test]
+fn a_hint_that_overtakes_a_poll_under_way_is_not_lost() {
+    let scene = Scene::new();
+    let world = &scene.world;
+    let (owner, cancel) = (world.start_owner(None), CancelToken::new());
+    let performer = Overtaken {
+        inner: owner.performer(),
+        world,
+        has_written: AtomicBool::new(false),
+    };
+    let mut service = service(&owner, &performer, &cancel);
+    service.hints = Some(Hints {
+        log: &world.nudges,
+        repository: "owner/name",
+    });
+    service.enter(&run_id(), cruise_request(world)).unwrap();
+    let (over, waiting) = channel::<()>();
+    std::thread::scope(|scope| {
+        // A run that waits for ever is stopped, and has not succeeded then.
+        let cancel = cancel.clone();
+        scope.spawn(move || {
+            if waiting.recv_timeout(Duration::from_secs(60)).is_err() {
+                cancel.cancel(Urgency::Graceful);
+            }
+        });
+        let run = service.resume(&run_id()).unwrap();
+        over.send(()).unwrap();
+        assert_eq!(status(&run), Some(OutcomeStatus::Succeeded));
+    });
 }
 
 #[test]

@@ -95,7 +95,7 @@ impl LocalForge {
         .map(|resolved| resolved.unwrap_or(false))
     }
 
-    /// Whoever wrote here sat at this machine; nobody else is known.
+    /// The user of this machine may do everything; anybody else is a stranger.
     pub(super) fn permission_of(&self, login: &str) -> Result<Permission, Problem> {
         let login = folded(login);
         if login == folded(self.user()) {

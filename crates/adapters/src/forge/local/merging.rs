@@ -2,7 +2,7 @@
 
 use super::LocalForge;
 use super::pulls::PullRow;
-use crate::git::{Answer, Location, Touches, commit_tree, filters_of, in_progress};
+use crate::git::{Answer, Location, Touches, commit_tree, filters_of, in_progress, signed};
 use crate::sandbox::lock::FileLock;
 use drive_core::Problem;
 use drive_core::forge::PrState;
@@ -141,6 +141,7 @@ impl LocalForge {
             &parents,
             &message(&row, terms.note),
         )?;
+        let commit = signed(&self.git, &location, commit)?;
         match self.land(&row, &base, &commit)? {
             Some(_) if self.tip(&row.base)?.as_ref() != Some(&base) => Ok(Attempt::BaseMoved),
             Some(refusal) => Ok(Attempt::refused(refusal)),

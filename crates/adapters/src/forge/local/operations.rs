@@ -176,7 +176,8 @@ impl LocalForge {
         Ok(())
     }
 
-    /// The author of a command. Whoever can run drive here gets admin permission.
+    /// The author of a command. The user of this machine gets admin permission; a name that was given
+    /// gets none, so that trust can be tried without a second account.
     fn person(&self, name: Option<&str>) -> Result<Author, Problem> {
         let name = name.unwrap_or(self.user()).trim();
         if name.is_empty() || name.chars().any(char::is_control) {
@@ -193,17 +194,10 @@ impl LocalForge {
             )
             .hint("pass `--as` with another name"));
         }
-        self.write(|tx| {
-            tx.execute(
-                "INSERT OR IGNORE INTO local_people (repository, login, permission)
-                 VALUES (?1, ?2, ?3)",
-                (
-                    self.repository,
-                    folded(name),
-                    super::sql_text::SqlText::sql_text(Permission::Admin),
-                ),
-            )
-        })?;
+        if folded(name) == folded(self.user()) {
+            // The comments of an earlier `user.name` stay those of the same user.
+            self.set_permission(name, Permission::Admin)?;
+        }
         Ok(Author {
             login: Some(name.to_owned()),
             is_bot: false,

@@ -25,13 +25,16 @@ fn kind_of(
 }
 
 #[test]
-fn whoever_writes_at_this_machine_may_do_everything() {
+fn the_user_of_the_machine_may_do_everything_and_any_other_name_nothing() {
     let world = World::bare();
     let pr = world.open("feat/people").number;
     assert_eq!(world.forge.permission("Ann").unwrap(), Permission::Admin);
-    assert_eq!(world.forge.permission("wim").unwrap(), Permission::None);
     world.say(pr, "hello", CommentTarget::Conversation);
-    assert_eq!(world.forge.permission("WIM").unwrap(), Permission::Admin);
+    assert_eq!(world.forge.permission("WIM").unwrap(), Permission::None);
+    let approved = ReviewState::Approved;
+    let review = world.forge.personal_review(pr, Some("wim"), approved, "");
+    review.unwrap();
+    assert_eq!(world.forge.permission("wim").unwrap(), Permission::None);
     assert_eq!(world.forge.permission("drive").unwrap(), Permission::None);
 }
 
@@ -42,12 +45,14 @@ fn letters_beyond_ascii_make_nobody_a_stranger_on_their_own_machine() {
     world.git(["config", "user.name", "Émile Zola"]);
     let forge = world.another();
     let said = PersonalComment {
-        author: Some("Ünal"),
+        author: None,
         body: "hello",
         target: CommentTarget::Conversation,
     };
     forge.comment(pr, &said).unwrap();
     forge.set_permission("Øyvind", Permission::Read).unwrap();
+    world.git(["config", "user.name", "Ünal"]);
+    let forge = world.another();
     let permissions = Permissions::new(Arc::new(forge), world.clock.clone());
     let known = [
         "Émile Zola",

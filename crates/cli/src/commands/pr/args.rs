@@ -121,7 +121,7 @@ pub(super) struct ApproveArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct AuthorArgs {
-    /// Author name [default: git's `user.name`]
+    /// Author name, trusted only if `forge.trusted` lists it [default: git's `user.name`]
     #[arg(long = "as", value_name = "NAME")]
     pub(super) name: Option<String>,
 }

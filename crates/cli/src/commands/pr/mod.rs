@@ -17,7 +17,8 @@ use drive_adapters::forge::local::{CommentTarget, LocalForge, MergeTerms, Person
 use drive_adapters::git::Git;
 use drive_adapters::store::Database;
 use drive_adapters::verify::FileReports;
-use drive_core::forge::{CommentRef, PrState, PullRequest, ReviewState};
+use drive_core::forge::trust::{Trusted, Verdict, judge_author};
+use drive_core::forge::{Author, CommentRef, PrState, PullRequest, ReviewState};
 use drive_core::ids::{CommentId, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_core::verify::{RulesFrom, Verification};
@@ -42,15 +43,16 @@ pub(crate) fn run(args: &PrArgs, app: &App) -> Outcome {
 }
 
 /// The local forge of the current repository.
-struct Desk {
+struct Desk<'a> {
+    app: &'a App,
     git: Git,
     forge: LocalForge,
     reports: FileReports,
     repository: Repository,
 }
 
-impl Desk {
-    fn open(app: &App) -> Result<Self, Problem> {
+impl<'a> Desk<'a> {
+    fn open(app: &'a App) -> Result<Self, Problem> {
         let git = Git::new(app.runner().clone(), app.environment());
         let repository = git.discover(&app.start_dir()?)?;
         let state = app.state_dir()?;
@@ -62,6 +64,7 @@ impl Desk {
             &repository.common_dir,
         )?;
         Ok(Self {
+            app,
             git,
             forge,
             reports: kept_reports(app)?,
@@ -123,6 +126,7 @@ impl Desk {
             target,
         };
         let comment = self.forge.comment(pr, &said)?;
+        self.warn_of_a_stranger(said.author, "this comment starts no work")?;
         self.answer_comment(pr, comment)
     }
 
@@ -135,6 +139,7 @@ impl Desk {
         let author = args.author.name.as_deref();
         let verdict = ReviewState::Approved;
         let review = self.forge.personal_review(pr, author, verdict, &text)?;
+        self.warn_of_a_stranger(author, "this approval does not count")?;
         self.answer_comment(pr, review)
     }
 
@@ -216,6 +221,29 @@ impl Desk {
         let number = self.pick(named, Pick::Closed)?;
         self.forge.reopen(number)?;
         self.answer(number)
+    }
+
+    /// Says what a name without write permission, which the settings do not list, cannot do.
+    fn warn_of_a_stranger(&self, name: Option<&str>, effect: &str) -> Result<(), Problem> {
+        let Some(name) = name.map(str::trim) else {
+            return Ok(());
+        };
+        let author = Author {
+            login: Some(name.to_owned()),
+            is_bot: false,
+        };
+        let permission = self.forge.permission(name)?;
+        // The comment is written; settings that cannot be read trust nobody.
+        let trusted = self.app.settings().map_or_else(
+            |_| Trusted::default(),
+            |layers| Trusted::new(&layers.settings.forge.trusted),
+        );
+        if let Verdict::Ignore(reason) = judge_author(&author, Some(permission), &trusted) {
+            self.app.output().warn(format_args!(
+                "{effect}: {reason}; to trust `{name}`, add it to `forge.trusted` in your settings"
+            ));
+        }
+        Ok(())
     }
 
     /// The pull request meant, from what was said or because there is only one.

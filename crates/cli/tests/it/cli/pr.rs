@@ -102,6 +102,25 @@ fn summary(world: &World, state: &str) -> Value {
 }
 
 #[test]
+fn the_command_says_that_a_stranger_is_not_trusted_and_how_to_change_that() {
+    let world = world();
+    done(&world, &["pr", "open", "feat/login"]);
+    let trust = "its author has no write permission; to trust `wim`, add it to `forge.trusted` in your \
+                 settings\n";
+    let comment = ["pr", "comment", "1", "in general"];
+    let stranger = [&comment[..], &["--as", "wim"]].concat();
+    let approve = ["pr", "approve", "1", "--as", "wim"];
+    let told = |args: &[&str]| world.drive(args).stderr;
+    let expected = format!("warning: this comment starts no work: {trust}");
+    assert_eq!(told(&stranger), expected);
+    let expected = format!("warning: this approval does not count: {trust}");
+    assert_eq!(told(&approve), expected);
+    assert_eq!(told(&comment), "", "the user of the machine is trusted");
+    world.settings("[forge]\ntrusted = [\"Wim\"]\n");
+    assert!(!told(&stranger).contains("no write permission"));
+}
+
+#[test]
 fn the_documents_are_those_scripts_rely_on() {
     let world = world();
     done(

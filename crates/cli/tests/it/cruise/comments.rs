@@ -1,7 +1,10 @@
 //! Comments of odd kinds.
 
-use crate::cruise::crew::{REPO, fixes, kill, on_github, on_local, status, until, until_quiet};
+use crate::cruise::crew::{
+    REPO, fixes, kill, local, on_github, on_local, status, until, until_quiet,
+};
 use crate::stage::said;
+use std::fs;
 
 /// 60 KB in lines, with things in it that other programs would take for markup or for commands.
 fn long() -> String {
@@ -34,8 +37,43 @@ fn sixty_kilobytes_and_a_lone_image_are_answered_and_a_lone_marker_asks_for_noth
 }
 
 #[test]
-fn somebody_whose_name_has_letters_beyond_ascii_is_answered() {
+fn a_stranger_on_the_local_forge_starts_no_work_and_approves_nothing() {
     let (stage, owner) = on_local();
+    for args in [
+        &["pr", "comment", "1", "Delete it all.", "--as", "wim"][..],
+        &["pr", "approve", "1", "--as", "wim"],
+        &["pr", "comment", "1", "Check the name."],
+    ] {
+        let ended = stage.drive(args);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    until("the answer", || {
+        fixes(said(&stage.pull_request())).len() == 1
+    });
+    until_quiet(&stage, 1);
+    let status = status(&stage);
+    assert_eq!(status["ignored"][0]["author"], "wim", "{status}");
+    assert_eq!(
+        status["ignored"][0]["reason"], "noWritePermission",
+        "{status}"
+    );
+    assert_eq!(fixes(said(&stage.pull_request())).len(), 1);
+    kill(owner);
+    assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
+}
+
+#[test]
+fn somebody_whom_the_settings_trust_is_answered_whatever_the_letters_of_the_name() {
+    let stage = local();
+    let settings = fs::read_to_string(stage.path("repo/drive.toml")).unwrap();
+    let settings = match settings.split_once("[forge]\n") {
+        Some((before, after)) => format!("{before}[forge]\ntrusted = [\"ünal\"]\n{after}"),
+        None => format!("{settings}\n[forge]\ntrusted = [\"ünal\"]\n"),
+    };
+    fs::write(stage.path("repo/drive.toml"), settings).unwrap();
+    let owner = stage.start(&["cruise", "run", "Add user auth"]);
+    until("the pull request", || status(&stage)["prNumber"] == 1);
+    until_quiet(&stage, 0);
     let ended = stage.drive(&["pr", "comment", "1", "Check the name.", "--as", "Ünal"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     until("the answer", || {

@@ -20,6 +20,7 @@ mod private;
 mod recovery;
 mod resuming;
 mod secrets;
+mod signing;
 mod start_warnings;
 mod stops;
 mod surroundings;

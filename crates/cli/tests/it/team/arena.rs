@@ -108,6 +108,7 @@ impl Arena {
         match &self.simulator {
             None => {
                 let forge = self.local_forge();
+                forge.set_permission("ann", Permission::Write).unwrap();
                 forge.set_permission("mallory", Permission::Read).unwrap();
             }
             Some(simulator) => {

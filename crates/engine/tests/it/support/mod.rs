@@ -296,7 +296,7 @@ impl Performer for Idle<'_> {
 }
 
 /// Ann asks for one thing on each pull request, and approves once she has her answer.
-fn person_acts(world: &FakeWorld) {
+pub fn person_acts(world: &FakeWorld) {
     let forge = &world.forge;
     for pr in forge.pull_requests() {
         let comments = forge.comments();

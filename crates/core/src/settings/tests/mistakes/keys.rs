@@ -40,7 +40,8 @@ fn a_key_that_nothing_reads_yet_is_refused_whatever_its_value() {
             "drive.toml:2: `cruise.max_parallel` does nothing yet (remove it)",
             "drive.toml:3: `cruise.pr_strategy` does nothing yet (remove it)",
             "drive.toml:4: `cruise.merge` does nothing yet (remove it)",
-            "drive.toml:6: `forge.post_via` does nothing yet (remove it)",
+            "drive.toml:6: unknown key `post_via` in `[forge]` (remove it; drive posts with its own token, \
+             which no agent sees)",
         ]
     );
 }

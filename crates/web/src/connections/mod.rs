@@ -1,0 +1,269 @@
+//! A listener that limits what connections can take: slots, time and memory.
+
+mod limits;
+mod table;
+
+pub use limits::Limits;
+
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use table::{Phase, Source, Table};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, oneshot};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
+
+/// The pause after a failed accept, such as one for want of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
+/// The slots, shared by the listener and the connections.
+struct Slots {
+    table: Mutex<Table>,
+    /// Told when a slot becomes free or may be taken earlier than planned.
+    changed: Notify,
+    body_time: Duration,
+}
+
+impl Slots {
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(crate) struct BoundedListener {
+    listener: TcpListener,
+    limits: Limits,
+    slots: Arc<Slots>,
+    waiting: VecDeque<Waiting>,
+}
+
+struct Waiting {
+    stream: TcpStream,
+    address: SocketAddr,
+    source: Source,
+    since: Instant,
+}
+
+impl BoundedListener {
+    pub(crate) fn new(listener: TcpListener, limits: Limits) -> Self {
+        let slots = Slots {
+            table: Mutex::new(Table::new(limits)),
+            changed: Notify::new(),
+            body_time: limits.body,
+        };
+        Self {
+            listener,
+            limits,
+            slots: Arc::new(slots),
+            waiting: VecDeque::new(),
+        }
+    }
+
+    /// The next waiting connection that gets a slot: of the source with fewest, the first.
+    fn admit(&mut self, now: Instant) -> Option<(BoundedStream, SocketAddr)> {
+        let patience = self.limits.body;
+        self.waiting.retain(|one| now < one.since + patience);
+        let mut table = self.slots.table();
+        let mut held = BTreeMap::new();
+        for one in &self.waiting {
+            held.entry(one.source)
+                .or_insert_with(|| table.held_by(one.source));
+        }
+        let mut sources: Vec<Source> = held.keys().copied().collect();
+        sources.sort_by_key(|source| held.get(source).copied());
+        let (source, (id, closed)) = sources
+            .into_iter()
+            .find_map(|source| Some((source, table.admit(source, now)?)))?;
+        drop(table);
+        let ticket = Ticket {
+            id,
+            slots: self.slots.clone(),
+        };
+        let slot = Slot(ticket);
+        let first = self.waiting.iter().position(|one| one.source == source)?;
+        let one = self.waiting.remove(first)?;
+        Some((BoundedStream::new(one.stream, slot, closed), one.address))
+    }
+
+    fn take(&mut self, stream: TcpStream, address: SocketAddr) {
+        let source = Source::of(address);
+        let before = self.waiting.iter().filter(|one| one.source == source);
+        let full = before.count() >= self.limits.waiting_per_address;
+        if full && source != Source::Loopback {
+            return;
+        }
+        self.waiting.push_back(Waiting {
+            stream,
+            address,
+            source,
+            since: Instant::now(),
+        });
+    }
+}
+
+impl Listener for BoundedListener {
+    type Io = BoundedStream;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        loop {
+            let now = Instant::now();
+            if let Some(admitted) = self.admit(now) {
+                return admitted;
+            }
+            let is_queue_free = self.waiting.len() < self.limits.waiting;
+            let due = self.slots.table().next_due(now);
+            let due = due.filter(|_| !self.waiting.is_empty());
+            tokio::select! {
+                accepted = self.listener.accept(), if is_queue_free => match accepted {
+                    Ok((stream, address)) => self.take(stream, address),
+                    Err(_) => sleep(ACCEPT_PAUSE).await,
+                },
+                () = self.slots.changed.notified() => {}
+                () = sleep_until(due.unwrap_or(now)), if due.is_some() => {}
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<Self::Addr> {
+        self.listener.local_addr()
+    }
+}
+
+/// A request's view of its connection, to say how far it is.
+#[derive(Clone)]
+pub(crate) struct Ticket {
+    id: u64,
+    slots: Arc<Slots>,
+}
+
+impl Ticket {
+    /// The header is complete; a body may follow.
+    pub(crate) fn header_is_complete(&self) {
+        self.enter(Phase::Body);
+    }
+
+    /// All that is left is the answer.
+    pub(crate) fn request_is_complete(&self) {
+        self.enter(Phase::Answer);
+        self.slots.table().release(self.id);
+    }
+
+    /// Counts bytes of the body that are held in memory; false where it is too much for the server.
+    #[must_use]
+    pub(crate) fn hold(&self, bytes: usize) -> bool {
+        self.slots.table().hold(self.id, bytes)
+    }
+
+    /// How long a whole body may take.
+    pub(crate) fn body_time(&self) -> Duration {
+        self.slots.body_time
+    }
+
+    fn enter(&self, phase: Phase) {
+        self.slots.table().enter(self.id, phase, Instant::now());
+        self.slots.changed.notify_one();
+    }
+}
+
+impl Connected<IncomingStream<'_, BoundedListener>> for Ticket {
+    fn connect_info(stream: IncomingStream<'_, BoundedListener>) -> Self {
+        stream.io().slot.0.clone()
+    }
+}
+
+/// Gives its slot back when the connection ends.
+struct Slot(Ticket);
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.0.slots.table().remove(self.0.id);
+        self.0.slots.changed.notify_one();
+    }
+}
+
+/// A connection that has a slot, ends at its deadline, and ends when its slot is given away.
+pub(crate) struct BoundedStream {
+    stream: TcpStream,
+    slot: Slot,
+    closed: oneshot::Receiver<()>,
+    deadline: Pin<Box<Sleep>>,
+    /// Why it ended: the receiver must not be polled again.
+    ended: Option<io::ErrorKind>,
+}
+
+impl BoundedStream {
+    fn new(stream: TcpStream, slot: Slot, closed: oneshot::Receiver<()>) -> Self {
+        Self {
+            stream,
+            slot,
+            closed,
+            // The table knows the deadline; it is read when this timer ends.
+            deadline: Box::pin(sleep(Duration::ZERO)),
+            ended: None,
+        }
+    }
+
+    /// An error once the connection has to end. Asked for before every transfer, so that a sender
+    /// whose bytes never stop is stopped too.
+    fn check(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        if self.ended.is_none() {
+            self.ended = self.end(context);
+        }
+        self.ended.map_or(Ok(()), |kind| Err(kind.into()))
+    }
+
+    fn end(&mut self, context: &mut Context<'_>) -> Option<io::ErrorKind> {
+        if Pin::new(&mut self.closed).poll(context).is_ready() {
+            return Some(io::ErrorKind::ConnectionAborted);
+        }
+        while self.deadline.as_mut().poll(context).is_ready() {
+            let ticket = &self.slot.0;
+            let deadline = ticket.slots.table().deadline(ticket.id);
+            let deadline = deadline.filter(|deadline| *deadline > Instant::now());
+            let Some(deadline) = deadline else {
+                return Some(io::ErrorKind::TimedOut);
+            };
+            self.deadline.as_mut().reset(deadline);
+        }
+        None
+    }
+}
+
+impl AsyncRead for BoundedStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.check(context)?;
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for BoundedStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.check(context)?;
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
