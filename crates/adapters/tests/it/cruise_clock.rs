@@ -153,6 +153,7 @@ fn watched(pause: Duration) -> Request {
         },
         prompts: Prompts::default(),
         record: RecordDetail::Redacted,
+        checks_timeout: std::time::Duration::from_secs(1800),
         adopted: Some(Adopted {
             sandbox,
             pull_request: Published {

@@ -46,6 +46,7 @@ pub(crate) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTer
         },
         review,
         prompts,
+        checks_timeout: settings.forge.checks_timeout.get(),
         record: settings.observability.publish,
         adopted: None,
     })

@@ -2,11 +2,11 @@
 
 use crate::forge::Conversation;
 use crate::ports::{Polled, Since};
-use drive_core::Problem;
 use drive_core::forge::marker::{MarkerCheck, Place};
 use drive_core::forge::trust::{OwnPosts, Reason, Verdict};
 use drive_core::forge::{Author, Comment, approval};
 use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Approved, IgnoredComment, Objected, PollResult, Run};
 use drive_core::time::Timestamp;
 
@@ -33,7 +33,13 @@ pub(super) fn read(
     let mut sorted = Sorted::sort(talk, run, pr, &polled);
     let mut found = PollResult::default();
     if let Some(head) = wanted.checks {
-        found.checks = Some(talk.forge.checks(pr, head)?);
+        match talk.forge.checks(pr, head) {
+            Ok(checks) => found.checks = Some(checks),
+            // A token that may not read them cannot do so later either.
+            Err(problem) if is_forbidden(&problem) => found.unchecked = Some(problem.to_string()),
+            // What people wrote is heard all the same.
+            Err(problem) => found.missing = Some(format!("checks: {problem}")),
+        }
     }
     if wanted.opinions || polled.comments.iter().any(approval::is_verdict) {
         sorted.weigh(talk, pr, &mut found)?;
@@ -46,9 +52,13 @@ pub(super) fn read(
         comments: sorted.comments,
         ignored: sorted.ignored,
         answered: sorted.answered,
-        missing: polled.missing.or(sorted.unknown),
+        missing: polled.missing.or(sorted.unknown).or(found.missing),
         ..found
     })
+}
+
+fn is_forbidden(problem: &Problem) -> bool {
+    matches!(problem.kind, Kind::ForgeForbidden | Kind::ForgeNotFound)
 }
 
 /// Comments by whether their author is trusted.

@@ -13,6 +13,9 @@ pub struct Ci {
     /// The checks as they were read last, without their logs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<Checks>,
+    /// Why the token cannot read them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unreadable: Option<String>,
     /// Since when they are waited for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,

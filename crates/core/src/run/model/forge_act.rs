@@ -202,6 +202,9 @@ pub struct PollResult {
     /// The checks of the commit that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks: Option<Checks>,
+    /// Why the token cannot read the checks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchecked: Option<String>,
     /// What could not be read or judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,

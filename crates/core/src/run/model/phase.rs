@@ -351,6 +351,7 @@ impl Phase {
     /// Whether a whole reading shows something that was not heard yet, or that stands against a merge.
     pub fn is_unheard(&self, poll: &PollResult) -> bool {
         poll.missing.is_some()
+            || poll.unchecked.is_some()
             || poll.objections.as_ref().is_some_and(|all| !all.is_empty())
             || poll
                 .checks

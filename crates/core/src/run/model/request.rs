@@ -149,6 +149,9 @@ pub struct PhaseTerms {
     pub namer_model: Option<String>,
     /// The branch the person asked for; the namer finds one when left out.
     pub branch: Option<BranchName>,
+    /// How long checks that have not ended are waited for.
+    #[serde(default = "checks_timeout")]
+    pub checks_timeout: Duration,
     /// How the pull request is watched; `None` where the phase ends with its reviews.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<WatchTerms>,
@@ -234,6 +237,11 @@ pub enum DoneWhen {
         /// Whether only the plan was asked for.
         plan_only: bool,
     },
+}
+
+/// What a phase of an earlier version waits.
+fn checks_timeout() -> Duration {
+    Duration::from_secs(30 * 60)
 }
 
 impl PhaseTerms {

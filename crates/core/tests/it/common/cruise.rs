@@ -39,6 +39,7 @@ pub fn terms() -> PhaseTerms {
             .replace("name.md", "Name {{task}}")
             .unwrap(),
         record: RecordDetail::Redacted,
+        checks_timeout: Duration::from_secs(1800),
         adopted: None,
     }
 }
@@ -74,6 +75,7 @@ pub fn seen() -> PollResult {
             url: None,
         }]),
         checks: None,
+        unchecked: None,
         missing: None,
         ignored: vec![ignored()],
         answered: vec!["reply/inline-4-1790000004000".into()],

@@ -100,6 +100,7 @@ pub fn team_request(mode: TeamMode) -> Request {
             .replace("name.md", "Name {{task}}")
             .unwrap(),
         record: RecordDetail::Redacted,
+        checks_timeout: Duration::from_secs(1800),
         adopted: None,
     };
     Request {

@@ -7,10 +7,7 @@ use super::texts::{check_text, same_failure};
 use crate::forge::checks::{Check, CheckState, Checks, Gate, gate};
 use crate::problem::{Kind, Problem};
 use crate::time::after;
-use std::time::Duration;
 
-/// How long checks are waited for before a phase concludes without them.
-const CHECKS_DEADLINE: Duration = Duration::from_secs(30 * 60);
 /// On how many commits the same failure is seen before no fixer gets it any more.
 const MOST_SAME: u32 = 3;
 /// The author of what a check found.
@@ -75,7 +72,7 @@ impl PhaseFlow<'_> {
             return false;
         }
         let since = *self.state.ci.since.get_or_insert(self.now);
-        if after(since, CHECKS_DEADLINE) <= self.now {
+        if after(since, self.terms.checks_timeout) <= self.now {
             return false;
         }
         // The next reading is the one that concludes.
@@ -107,7 +104,12 @@ impl PhaseFlow<'_> {
             let message = format!("{} did not end in time", named(&names));
             Problem::new(Kind::ChecksPending, message).hint("merge it by hand once they passed")
         });
-        self.failed_checks().or(pending)
+        let unreadable = self.state.ci.unreadable.as_ref().map(|why| {
+            let message = format!("the checks cannot be read: {why}");
+            Problem::new(Kind::ChecksPending, message)
+                .hint("let the token read checks and statuses, or merge it by hand")
+        });
+        self.failed_checks().or(pending).or(unreadable)
     }
 
     /// Ends well, unless a check failed.

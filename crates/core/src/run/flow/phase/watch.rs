@@ -132,6 +132,11 @@ impl PhaseFlow<'_> {
         if let Some(approvals) = poll.approvals {
             news |= self.state.watch.stand(approvals);
         }
+        if poll.unchecked.is_some() && self.state.ci.unreadable.is_none() {
+            let why = poll.unchecked.clone().unwrap_or_default();
+            self.warn(format!("the checks of the forge cannot be read: {why}"));
+        }
+        self.state.ci.unreadable = poll.unchecked;
         if let Some(checks) = poll.checks {
             news |= self.take_up_checks(checks);
         }
