@@ -45,7 +45,7 @@ impl Client {
             accept: JSON,
             body: None,
         });
-        let reply = match sent {
+        let reply = match sent.map_err(Problem::from) {
             Ok(reply) => reply,
             Err(problem) if problem.kind == Kind::Interrupted => return Err(problem),
             Err(_) => return Ok(None),
