@@ -7,6 +7,7 @@ use drive_core::Problem;
 use drive_core::forge::marker::MarkerKey;
 use drive_core::forge::trust::Trusted;
 use drive_core::ids::PrNumber;
+use drive_core::run::{Flow, Run};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -40,6 +41,14 @@ impl Conversation {
             forge,
             key,
             trusted,
+        }
+    }
+
+    /// Follows the pull request of a run, as long as the run goes on.
+    pub fn follow(&self, run: &Run) {
+        if let (Some(pr), Flow::Phase { phase }) = (&run.work.pull_request, &run.flow) {
+            let read_to = phase.watch.cursor.filter(|_| run.is_active());
+            self.coalescer.follow(pr.number, read_to);
         }
     }
 

@@ -92,6 +92,18 @@ impl PollCoalescer {
         }
     }
 
+    /// Somebody watches a pull request and has read it up to here, or does not watch it any more.
+    pub(crate) fn follow(&self, pr: PrNumber, read_to: Option<Timestamp>) {
+        let mut queue = self.lock();
+        match read_to {
+            Some(read_to) if queue.watched.len() < MOST_WATCHED => {
+                queue.watched.entry(pr).or_insert(read_to);
+            }
+            Some(_) => {}
+            None => drop(queue.watched.remove(&pr)),
+        }
+    }
+
     /// The pull requests on which something happened that nobody was told yet.
     pub(crate) fn take_touched(&self) -> BTreeSet<PrNumber> {
         std::mem::take(&mut self.lock().touched)

@@ -95,6 +95,9 @@ impl Performer for World<'_> {
     fn changed(&self, run: &Run) {
         self.observer.changed(run);
         self.write_phase(run);
+        if let Some(talk) = self.forge {
+            talk.follow(run);
+        }
     }
 
     fn touched(&self) -> BTreeSet<PrNumber> {

@@ -255,3 +255,61 @@ fn a_comment_after_the_limit_gets_one_reply_that_says_what_it_waits_for() {
     owner.wait().unwrap();
     assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
 }
+
+/// The cruises that wait for somebody.
+fn waiting(stage: &Stage) -> usize {
+    let listed = stage.drive(&["cruise", "list"]).document;
+    let cruises = listed["cruises"].as_array().unwrap();
+    let waits = |one: &&serde_json::Value| {
+        one["state"] == "polling" && one["nextPollAt"].is_string() && one["pendingComments"] == 0
+    };
+    cruises.iter().filter(waits).count()
+}
+
+#[test]
+fn one_poll_wakes_every_cruise_on_whose_pull_request_something_happened() {
+    let (simulator, stage, mut first) = on_github("1h");
+    let mut second = stage.start(&["cruise", "run", "Add user auth again"]);
+    until("both cruises", || waiting(&stage) == 2);
+    for owner in [&mut first, &mut second] {
+        owner.kill().unwrap();
+        owner.wait().unwrap();
+    }
+    let mut owner = stage.start(&["cruise", "resume", "--all"]);
+    let owned = || {
+        let listed = stage.drive(&["cruise", "list"]).document;
+        let cruises = listed["cruises"].as_array().unwrap().clone();
+        let pid = u64::from(owner.id());
+        cruises
+            .iter()
+            .filter(|one| {
+                let id = one["id"].as_str().unwrap();
+                stage.drive(&["cruise", "status", id]).document["ownerPid"] == pid
+            })
+            .count()
+    };
+    until("the owner of both", || owned() == 2);
+    simulator.comment(REPO, "ann", 1, "Who owns the login?");
+    simulator.comment(REPO, "ann", 2, "Who owns the logout?");
+    // Somebody asks about the first one only; the other is looked at in an hour.
+    let state = stage.path("home/.local/state/infinite-improbability-drive");
+    let database = Arc::new(Database::open(&walk(&state).unwrap()).unwrap());
+    let nudge = Nudge {
+        repository: REPO.to_owned(),
+        pr: PrNumber::new(1),
+    };
+    SqliteNudges::new(database, Arc::new(SystemClock))
+        .nudge(nudge)
+        .unwrap();
+    let is_answered = |pr, words: &str| {
+        let said = simulator.conversation(REPO, pr);
+        said.iter()
+            .any(|text| text.starts_with("> ") && text.contains(words))
+    };
+    until("the first answer", || is_answered(1, "Who owns the login?"));
+    until("the second answer", || {
+        is_answered(2, "Who owns the logout?")
+    });
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+}
