@@ -6,7 +6,7 @@ use crate::ids::CommitSha;
 use crate::phase::Backoff;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// How many approvals are remembered.
@@ -58,7 +58,10 @@ pub struct Watch {
     /// Readings in a row that were needed for a conclusion and failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unheard: u32,
-    /// What was said on the pull request besides the answers, by its key.
+    /// What is to be said on the pull request besides the answers, by its key.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub to_say: BTreeMap<String, String>,
+    /// What was said there, by its key.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub said: BTreeSet<String>,
     /// Why the last poll failed, or what it could not read.
@@ -134,6 +137,7 @@ impl Watch {
             whole_at: None,
             whole_backoff: whole_backoff(),
             unheard: 0,
+            to_say: BTreeMap::new(),
             said: BTreeSet::new(),
             trouble: None,
             moved: None,

@@ -1,7 +1,7 @@
 //! Checks of the published commit: a failure becomes a fixer round as long as that helps, and what
 //! has not ended is waited for, within a limit.
 
-use super::super::super::model::{OutcomeStatus, Remark, ReviewOf, Stage};
+use super::super::super::model::{DoneWhen, Makes, OutcomeStatus, Remark, ReviewOf, Stage};
 use super::PhaseFlow;
 use super::texts::{check_text, same_failure};
 use crate::forge::checks::{Check, CheckState, Checks, Gate, gate};
@@ -17,7 +17,13 @@ impl PhaseFlow<'_> {
     /// Whether the next reading reads the checks as well: a whole one does, and every one until all
     /// have ended.
     pub(super) fn wants_checks(&self, is_whole: bool) -> bool {
-        if !self.terms.hears_comments() || self.state.pushed.is_none() {
+        // What a plan's branch builds is the base, and no fault of the plan.
+        let counts = match (&self.terms.makes, self.terms.done) {
+            (Makes::Plan { .. }, _) => false,
+            (Makes::Change, DoneWhen::Reviewed { auto_merge: true }) => true,
+            (Makes::Change, _) => self.terms.hears_comments(),
+        };
+        if !counts || self.state.pushed.is_none() {
             return false;
         }
         let known = self.state.ci.of(self.state.pushed.as_ref());

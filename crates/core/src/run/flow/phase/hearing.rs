@@ -113,14 +113,25 @@ impl PhaseFlow<'_> {
         self.say(&key, body);
     }
 
-    /// Says something on the pull request once, besides the worker's own posts. What fails is tried
-    /// again after the next reading.
+    /// Says something on the pull request once, besides the worker's own posts.
     pub(super) fn say(&mut self, key: &str, body: String) {
         let key = format!("{SAID}{key}");
-        if self.state.watch.said.contains(&key) || self.is_saying(&key) {
-            return;
+        if !self.state.watch.said.contains(&key) {
+            self.state.watch.to_say.insert(key, body);
+            self.say_next();
         }
-        self.on_forge(ForgeAct::PostComment { body }, Some(key));
+    }
+
+    /// Posts what is to be said. What fails is tried again after the next reading.
+    pub(super) fn say_next(&mut self) {
+        let waiting = self.state.watch.to_say.iter();
+        let waiting = waiting.filter(|(key, _)| !self.is_saying(key));
+        let waiting: Vec<(String, String)> = waiting
+            .map(|(key, body)| (key.clone(), body.clone()))
+            .collect();
+        for (key, body) in waiting {
+            self.on_forge(ForgeAct::PostComment { body }, Some(key));
+        }
     }
 
     fn is_saying(&self, key: &str) -> bool {
@@ -178,6 +189,7 @@ impl PhaseFlow<'_> {
             }
             return self.tell_waiting();
         }
+        self.state.watch.to_say.remove(key);
         self.state.watch.said.insert(key.to_owned());
     }
 }

@@ -5,7 +5,7 @@ use super::super::super::model::{
 };
 use super::PhaseFlow;
 use crate::problem::{Kind, Problem};
-use crate::review::Move;
+use crate::review::{LastWord, Move};
 
 /// Polls with news after the last review of an unwatched phase, before it ends without another one.
 const MOST_LATE_ROUNDS: u32 = 10;
@@ -84,10 +84,10 @@ impl PhaseFlow<'_> {
                     if !self.hear_first() {
                         self.finish_approved(&approved);
                     }
-                } else if auto_approve && may_review && self.objection().is_some() {
-                    self.say_objections();
                 } else if auto_approve && may_review && self.review_again() {
                     self.proceed();
+                } else if auto_approve && may_review && self.last_word() == LastWord::Approved {
+                    self.say_objections();
                 }
             }
             (DoneWhen::Reviewed { .. }, Move::Done) => self.conclude(),

@@ -102,6 +102,7 @@ impl PhaseFlow<'_> {
         self.post_injected();
         self.react_next();
         self.tell_waiting();
+        self.say_next();
         self.describe_again();
         if failed || !again {
             self.state.watch.fresh = true;
