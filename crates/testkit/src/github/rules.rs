@@ -1,11 +1,11 @@
 //! Archived repositories, and rules for branches.
 //!
-//! The stored part of GitHub's description has no operation of rulesets, so requests are judged by
-//! their shape here.
+//! The stored part of GitHub's description has no operation of single rulesets, so requests for one
+//! are judged by their shape here.
 
 use super::Simulator;
-use super::http::{Answer, Refusal, Request, decode};
-use super::state::{Rule, World};
+use super::http::{Answer, Refusal, Request};
+use super::state::{Repo, Rule, World};
 use serde_json::{Value, json};
 
 impl Simulator {
@@ -48,46 +48,43 @@ impl Simulator {
     }
 }
 
-/// The answer to a question about rules; `None` for every other request.
+/// The rules for a branch, as GitHub shows them.
+pub(crate) fn rules_of(repo: &Repo, branch: &str) -> Vec<Value> {
+    let rules = repo.rules.iter();
+    let rules = rules.filter(|rule| branch.starts_with(&rule.prefix));
+    let shown = rules.map(|rule| {
+        let mut shown = json!({
+            "type": rule.kind, "ruleset_source_type": "Repository",
+            "ruleset_source": repo.full_name(), "ruleset_id": rule.id,
+        });
+        if let Some(parameters) = &rule.parameters {
+            shown["parameters"] = parameters.clone();
+        }
+        shown
+    });
+    shown.collect()
+}
+
+/// The answer to a question about one ruleset; `None` for every other request.
 pub(crate) fn answer(world: &World, request: &Request) -> Option<Answer> {
     let rest = request.path.strip_prefix("/repos/")?;
     let mut parts = rest.splitn(3, '/');
     let name = format!("{}/{}", parts.next()?, parts.next()?);
-    let tail = parts.next()?;
-    let branch = tail.strip_prefix("rules/branches/").map(decode);
-    let ruleset = tail.strip_prefix("rulesets/");
-    if request.method != "GET" || branch.is_none() && ruleset.is_none() {
+    let ruleset = parts.next()?.strip_prefix("rulesets/")?;
+    if request.method != "GET" {
         return None;
     }
-    let Some(repo) = world.repos.get(&name) else {
+    let rules = world.repos.get(&name).map(|repo| repo.rules.iter());
+    let id = ruleset.parse::<u64>().ok();
+    let rule = rules.and_then(|mut rules| rules.find(|rule| Some(rule.id) == id));
+    let Some(rule) = rule else {
         return Some(Refusal::not_found().answer());
     };
-    let body = if let Some(branch) = branch {
-        let rules = repo.rules.iter();
-        let rules = rules.filter(|rule| branch.starts_with(&rule.prefix));
-        let shown = rules.map(|rule| {
-            let mut shown = json!({
-                "type": rule.kind, "ruleset_source_type": "Repository",
-                "ruleset_source": name, "ruleset_id": rule.id,
-            });
-            if let Some(parameters) = &rule.parameters {
-                shown["parameters"] = parameters.clone();
-            }
-            shown
-        });
-        Value::Array(shown.collect())
-    } else {
-        let id = ruleset.and_then(|id| id.parse::<u64>().ok());
-        let rule = repo.rules.iter().find(|rule| Some(rule.id) == id);
-        let Some(rule) = rule else {
-            return Some(Refusal::not_found().answer());
-        };
-        let bypass = if rule.bypass { "always" } else { "never" };
-        json!({
-            "id": rule.id, "name": rule.kind, "target": "branch", "source": name,
-            "enforcement": "active", "current_user_can_bypass": bypass,
-        })
-    };
+    let bypass = if rule.bypass { "always" } else { "never" };
+    let body = json!({
+        "id": rule.id, "name": rule.kind, "target": "branch", "source": name,
+        "enforcement": "active", "current_user_can_bypass": bypass,
+    });
     Some(Answer::json(200, &body))
 }
 

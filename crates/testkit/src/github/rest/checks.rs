@@ -3,6 +3,7 @@
 use super::super::http::{Answer, Refusal};
 use super::super::landing::Run;
 use super::super::render::Render;
+use super::super::rules::rules_of;
 use super::super::state::BEGINNING;
 use super::{Call, Outcome, text};
 use serde_json::{Value, json};
@@ -77,7 +78,7 @@ pub(super) fn update_run(call: &mut Call<'_>) -> Outcome {
 }
 
 fn require_app(call: &Call<'_>, repo: &str) -> Result<(), Refusal> {
-    if call.world.repo(repo)?.landing.apps.contains(call.viewer) {
+    if call.is_app || call.world.repo(repo)?.landing.apps.contains(call.viewer) {
         return Ok(());
     }
     let text = "You must authenticate via a GitHub App.";
@@ -263,12 +264,13 @@ pub(super) fn branch(call: &mut Call<'_>) -> Outcome {
 }
 
 pub(super) fn branch_rules(call: &mut Call<'_>) -> Outcome {
-    let rules = &call.render()?.repo.landing;
+    let repo = call.render()?.repo;
+    let rules = &repo.landing;
     if rules.lacks_rulesets {
         let text = "Upgrade to GitHub Pro or make this repository public to enable this feature.";
         return Err(Refusal::new(403, text));
     }
-    let mut all = Vec::new();
+    let mut all = rules_of(repo, call.param("branch"));
     if !rules.ruled.is_empty() {
         let checks = rules.ruled.iter().map(|name| json!({ "context": name }));
         all.push(json!({"type": "required_status_checks", "parameters": {
@@ -286,9 +288,9 @@ pub(super) fn branch_rules(call: &mut Call<'_>) -> Outcome {
             "min_entries_to_merge": 1, "min_entries_to_merge_wait_minutes": 5,
         }}));
     }
-    for rule in &mut all {
+    for rule in all.iter_mut().filter(|rule| rule["ruleset_id"].is_null()) {
         rule["ruleset_source_type"] = json!("Repository");
-        rule["ruleset_source"] = json!("acme/widgets");
+        rule["ruleset_source"] = json!(repo.full_name());
         rule["ruleset_id"] = json!(42);
     }
     Ok(call.page(all, |rule| rule))
