@@ -34,6 +34,33 @@ pub enum Reached {
     Advanced(Box<Run>),
 }
 
+/// Delivers requests, each under its name, to a cruise that a live process owns, and returns that
+/// process. `None` where no live process owns it: then whoever asks must act.
+pub fn tell_owner(
+    journal: &Journal<'_>,
+    whoami: &dyn Whoami,
+    run: &RunId,
+    asks: &[(Ask, String)],
+) -> Result<Option<Owner>, Problem> {
+    let live = || -> Result<Option<Owner>, Problem> {
+        let owner = journal.store.owner(run)?;
+        Ok(owner.filter(|owner| whoami.liveness(owner) == Liveness::Alive))
+    };
+    if live()?.is_none() {
+        return Ok(None);
+    }
+    for (ask, name) in asks {
+        let event = Event::Asked { ask: ask.clone() };
+        journal.deliver(run, &event, &dedupe(name), None)?;
+    }
+    // An owner that ended before the delivery has not seen it.
+    live()
+}
+
+fn dedupe(name: &str) -> DedupeKey {
+    DedupeKey::new(format!("ask/{name}"))
+}
+
 impl<'a> CruiseService<'a> {
     /// Journals a new cruise. It has no owner until it is resumed.
     pub fn enter(&self, run: &RunId, request: Request) -> Result<(), Problem> {
@@ -80,8 +107,7 @@ impl<'a> CruiseService<'a> {
     /// Delivers a request to a cruise. `name` makes the delivery idempotent.
     pub fn ask(&self, run: &RunId, ask: Ask, name: &str) -> Result<Reached, Problem> {
         let event = Event::Asked { ask };
-        let dedupe = DedupeKey::new(format!("ask/{name}"));
-        self.journal.deliver(run, &event, &dedupe, None)?;
+        self.journal.deliver(run, &event, &dedupe(name), None)?;
         let mut advanced = None;
         loop {
             let lease = match (self.lease(run)?, advanced) {

@@ -84,9 +84,7 @@ impl<'env> Dispatch<'env> {
             let _ = asked.send(Message::StopAsked);
         });
         let rung = sender.clone();
-        let wake = Box::new(move || {
-            let _ = rung.send(Message::Rung);
-        });
+        let wake = Box::new(move || drop(rung.send(Message::Rung)));
         let _listening = self.executor.journal.store.listen(wake);
         // What was hinted at before is seen by the first look anyway.
         if let Some(hints) = self.executor.hints {

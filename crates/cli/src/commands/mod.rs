@@ -101,13 +101,12 @@ impl Command {
         }
     }
 
-    /// Whether the command uses the state directory. The demonstration has its own; some commands
-    /// only print text.
+    /// Whether recovery comes before the command: it uses the state directory, and does not recover
+    /// itself. The demonstration has its own; some commands only print text.
     fn meets_the_state(&self) -> bool {
         match self {
             Command::Spawn(_)
             | Command::SpawnTeam(_)
-            | Command::Cruise(_)
             | Command::Runs(_)
             | Command::Stats(_)
             | Command::Kept(_)
@@ -115,6 +114,7 @@ impl Command {
             | Command::Serve(_)
             | Command::Verify(_)
             | Command::Doctor(_) => true,
+            Command::Cruise(args) => args.recovers_first(),
             Command::Config(args) => args.reads_files(),
             Command::Hooks(_) | Command::Demo(_) | Command::Completions(_) => false,
         }

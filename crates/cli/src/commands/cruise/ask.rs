@@ -7,14 +7,18 @@ use super::resume::{over, repo_of, report};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::documents::{AskedDocument, RunDocument};
+use crate::recovery::recover;
 use crate::task::load_task;
+use drive_adapters::clock::SystemClock;
 use drive_adapters::entropy::random_u32;
 use drive_adapters::environment::user_name;
+use drive_adapters::process::ThisProcess;
 use drive_core::agent::Budget;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Ask, Flow, PlanCheck, Run, cruise_status};
-use drive_engine::cruise::Reached;
-use drive_engine::ports::RunFilter;
+use drive_engine::cruise::{Reached, tell_owner};
+use drive_engine::journal::Journal;
+use drive_engine::ports::{Owner, RunFilter};
 use std::time::{Duration, Instant};
 
 /// How long a command waits until the owner has ended what it was asked to end.
@@ -25,7 +29,6 @@ const LONGEST_COMMENT: usize = 60_000;
 
 /// Polls now, after adding the person's comment if there is one.
 pub(super) fn fix(app: &App, id: Option<&str>, comment: Option<&str>) -> Outcome {
-    let run = active(app, id)?;
     let mut asks = Vec::new();
     if let Some(comment) = comment {
         let text = load_task(comment, app.cancel()?)?;
@@ -40,21 +43,58 @@ pub(super) fn fix(app: &App, id: Option<&str>, comment: Option<&str>) -> Outcome
             )
             .hint("put the text into a file of the repository and name that file"));
         }
-        asks.push(Ask::Comment {
+        let ask = Ask::Comment {
             id: name()?,
             author: user_name(app.environment()),
             text,
-        });
+        };
+        asks.push((ask, name()?));
     }
-    asks.push(Ask::Poll);
-    tell(app, &run, asks, "polls the pull request now")
+    asks.push((Ask::Poll, name()?));
+    let done = "polls the pull request now";
+    // Recovery takes longer than a word to an owner that lives, so it comes second.
+    let told = match active(app, id) {
+        Ok(run) => tell_live_owner(app, &run, &asks, done)?,
+        Err(_) => None,
+    };
+    recover(app);
+    match told {
+        Some(answer) => Ok(answer),
+        None => tell(app, &active(app, id)?, asks, done),
+    }
+}
+
+/// Delivers requests where a live process owns the cruise, without opening anything else.
+fn tell_live_owner(
+    app: &App,
+    run: &Run,
+    asks: &[(Ask, String)],
+    done: &str,
+) -> Result<Option<Answer>, Problem> {
+    let store = app.store()?;
+    let journal = Journal {
+        store: &store,
+        clock: &SystemClock,
+    };
+    let owner = tell_owner(&journal, &ThisProcess::load(), &run.id, asks)?;
+    owner.map(|owner| owner_told(run, &owner, done)).transpose()
+}
+
+fn owner_told(run: &Run, owner: &Owner, done: &str) -> Outcome {
+    let pid = owner.process.pid;
+    let document = AskedDocument {
+        id: run.id.to_string(),
+        pid: Some(pid),
+    };
+    let text = format!("cruise {}: process {pid} {done}\n", run.id);
+    Answer::new(&document, text)
 }
 
 /// Raises the limits of a cruise.
 pub(crate) fn extend_limits(app: &App, id: Option<&str>, budget: Budget, rounds: u32) -> Outcome {
     let run = active(app, id)?;
     let ask = Ask::Extend { budget, rounds };
-    tell(app, &run, vec![ask], "received the new limits")
+    tell(app, &run, vec![(ask, name()?)], "received the new limits")
 }
 
 /// Approves the current head.
@@ -83,7 +123,7 @@ pub(super) fn approve(app: &App, id: Option<&str>) -> Outcome {
     tell(
         app,
         &run,
-        vec![Ask::Approve { by, head }],
+        vec![(Ask::Approve { by, head }, name()?)],
         "received the approval",
     )
 }
@@ -137,11 +177,10 @@ pub(super) fn cleanup(app: &App, id: Option<&str>, force: bool) -> Outcome {
     }
 }
 
-fn tell(app: &App, run: &Run, asks: Vec<Ask>, done: &str) -> Outcome {
+fn tell(app: &App, run: &Run, asks: Vec<(Ask, String)>, done: &str) -> Outcome {
     let host = Host::of(app, &repo_of(run)?)?;
     let mut reached = None;
-    for ask in asks {
-        let name = name()?;
+    for (ask, name) in asks {
         reached = Some(host.with_service(app, |cruises| cruises.ask(&run.id, ask, &name))?);
     }
     match reached {
@@ -158,15 +197,7 @@ fn tell(app: &App, run: &Run, asks: Vec<Ask>, done: &str) -> Outcome {
             );
             Answer::new(&RunDocument::new(&run, None), text)
         }
-        Some(Reached::Owner(owner)) => {
-            let pid = owner.process.pid;
-            let document = AskedDocument {
-                id: run.id.to_string(),
-                pid: Some(pid),
-            };
-            let text = format!("cruise {}: process {pid} {done}\n", run.id);
-            Answer::new(&document, text)
-        }
+        Some(Reached::Owner(owner)) => owner_told(run, &owner, done),
         None => {
             let document = AskedDocument {
                 id: run.id.to_string(),

@@ -76,6 +76,13 @@ enum CruiseCommand {
     },
 }
 
+impl CruiseArgs {
+    /// Whether recovery comes before the command; `fix` tells a live owner first.
+    pub(crate) fn recovers_first(&self) -> bool {
+        !matches!(self.command, CruiseCommand::Fix { .. })
+    }
+}
+
 /// Runs a `drive cruise` command.
 pub(crate) fn run(args: &CruiseArgs, app: &App) -> Outcome {
     match &args.command {
