@@ -147,7 +147,11 @@ impl Receiver {
         let open = |number: usize| {
             let mut stream = self.connect();
             let head = self.head("slow", &self.forged(), 1024 * 1024);
-            let begun = if number % 2 == 0 { "POST " } else { &head };
+            let begun = if number.is_multiple_of(2) {
+                "POST "
+            } else {
+                &head
+            };
             let _ = stream.write_all(begun.as_bytes());
             let _ = stream.set_nonblocking(true);
             stream
