@@ -4,14 +4,14 @@
 //! make it a new comment: one that was not dispatched yet is replaced by its newer version, one that
 //! was is answered again. One that was only touched is not.
 
+use super::comment_answer::{Answer, FixerResult};
 use super::remark::ReviewOf;
-use crate::agent::answer::{CommentAction, REVIEW_COMPLETE};
+use crate::agent::answer::REVIEW_COMPLETE;
 use crate::forge::approval::work_in;
 use crate::forge::marker::visible;
 use crate::forge::{Aside, Comment, CommentRef, CommentVersion, LineOrigin, Surface};
 use crate::ids::{CommentId, CommitSha};
 use crate::time::Timestamp;
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,46 +127,6 @@ pub enum Life {
         /// How.
         how: Aside,
     },
-}
-
-/// How a comment was dealt with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Answer {
-    /// What the fixer did.
-    pub action: FixerResult,
-    /// The commit that holds it, or what else was done in the same round.
-    pub commit: Option<CommitSha>,
-    /// The fixer's note.
-    pub note: String,
-}
-
-/// What became of a comment that a fixer got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum FixerResult {
-    /// The fixer says that it changed something.
-    Fixed,
-    /// It will not change it, and says why.
-    Declined,
-    /// It asks back.
-    Question,
-    /// It succeeded, and did not name the comment in its answer.
-    Unsaid,
-    /// It failed.
-    Failed,
-    /// A reply was found that the journal does not know.
-    Unknown,
-}
-
-impl From<CommentAction> for FixerResult {
-    fn from(said: CommentAction) -> Self {
-        match said {
-            CommentAction::Fixed => FixerResult::Fixed,
-            CommentAction::Declined => FixerResult::Declined,
-            CommentAction::Question => FixerResult::Question,
-        }
-    }
 }
 
 impl Ledger {

@@ -2,6 +2,7 @@
 
 mod ask;
 mod ci;
+mod comment_answer;
 mod effect;
 mod event;
 mod forge_act;
@@ -27,6 +28,7 @@ mod watch;
 
 pub use ask::{Ask, Injected};
 pub use ci::Ci;
+pub use comment_answer::{Answer, FixerResult};
 pub use effect::{AgentJob, ChangedLines, Effect, EffectResult, JobComment, JobFinding, JobInput};
 pub use event::{Event, Note};
 pub use forge_act::{
@@ -35,7 +37,7 @@ pub use forge_act::{
 pub use format::{
     EVENT_FORMAT, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event, write_run,
 };
-pub use ledger::{Answer, Entry, FixerResult, Ledger, Life, Part, is_actionable, reply_key};
+pub use ledger::{Entry, Ledger, Life, Part, is_actionable, reply_key};
 pub use merge::{BranchAt, Merge, MergeStep, MergeWhen};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use phase::{
