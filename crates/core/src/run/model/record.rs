@@ -1,10 +1,10 @@
 //! What the agents of a run did, for people and for scripts: who worked how long and at what price, which
 //! commands it ran and what it asked for, what reviewers said, and what became of each remark.
 
+use super::comment_answer::FixerResult;
 use super::effect::AgentJob;
 use super::event::Note;
 use super::forge_act::IgnoredComment;
-use super::ledger::FixerResult;
 use super::outcome::Spent;
 use super::remark::ReviewOf;
 use super::round::RoundRecord;
