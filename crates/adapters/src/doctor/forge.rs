@@ -242,7 +242,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("app.pem");
         assert_eq!(judged_key(&path).status, super::super::Status::Missing);
-        std::fs::write(&path, "key").unwrap();
+        crate::files::replace(&path, b"key").unwrap();
         for (mode, status) in [
             (0o600, super::super::Status::Ok),
             (0o400, super::super::Status::Ok),
