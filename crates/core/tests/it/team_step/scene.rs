@@ -16,6 +16,9 @@ pub const APPROVED: &str = r#"{"verdict": "approved"}"#;
 pub const OBJECTS: &str = r#"{"verdict": "needs_changes", "suggestions": [
     {"file": "src/login.rs", "line": 2, "issue": "the name is not checked"}]}"#;
 
+/// What a reading shows of the checks of a commit.
+pub type ShownChecks = Box<dyn Fn(&CommitSha) -> Checks>;
+
 /// A world that answers what it is told to, and otherwise lets everything succeed. Every coder and
 /// fixer adds a commit.
 #[derive(Default)]
@@ -30,7 +33,7 @@ pub struct Scene {
     /// What it answers to effects of a name, before all goes well.
     pub answers: BTreeMap<&'static str, VecDeque<EffectResult>>,
     /// What each reading shows of the checks; the last one stays.
-    pub checks: VecDeque<Box<dyn Fn(&CommitSha) -> Checks>>,
+    pub checks: VecDeque<ShownChecks>,
     pub performed: Vec<Effect>,
     pub head: Option<String>,
     pub commits: Vec<CommitSummary>,
