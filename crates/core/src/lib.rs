@@ -13,6 +13,7 @@ pub mod markdown;
 pub mod network;
 pub mod phase;
 pub mod plan;
+pub mod private_paths;
 pub mod problem;
 pub mod process;
 pub mod prompts;

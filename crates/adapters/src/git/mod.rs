@@ -25,7 +25,6 @@ mod remote;
 mod sandbox;
 mod scratch;
 mod signing;
-mod signs;
 mod stage;
 mod stale_lock;
 mod state;

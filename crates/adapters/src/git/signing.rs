@@ -15,7 +15,7 @@ use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{End, LeakPolicy, Limits};
 use drive_engine::CancelToken;
-use drive_engine::ports::{Collect, CommandSpec, Containment, OrphanPolicy, Stdin};
+use drive_engine::ports::{Collect, CommandSpec, Containment, OrphanPolicy, Place, Stdin};
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -60,6 +60,15 @@ struct Signer {
     format: Format,
     program: String,
     key: String,
+}
+
+impl Git {
+    /// Whether commits in the repository of `folder` are signed, as its settings and the user's say.
+    pub fn signs_commits(&self, folder: &Path) -> bool {
+        let location = Location::of(Place::Checkout(folder));
+        // A key that cannot be used is told when it is tried.
+        signer(self, &location).map_or(true, |signer| signer.is_some())
+    }
 }
 
 /// Tries a signature where the user's git signs, so that a key which cannot be used is known before

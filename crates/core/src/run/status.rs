@@ -198,7 +198,7 @@ fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
     }
     if let (Stage::Watching, Some(objected)) = (&phase.stage, phase.watch.objections.first()) {
         return Some(format!(
-            "{}, who requests changes; comments, merge or close",
+            "{} to approve or dismiss their review (changes requested), comments, merge or close",
             objected.by
         ));
     }

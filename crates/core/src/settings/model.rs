@@ -163,7 +163,7 @@ pub struct ForgeSettings {
     pub webhook_secret_env: String,
     /// The git remote to push to.
     pub remote: String,
-    /// How long checks that have not ended are waited for before a run concludes.
+    /// How long to wait for pending checks before a run concludes.
     pub checks_timeout: Period,
     /// Trusted authors besides those with write permission.
     pub trusted: Vec<String>,

@@ -80,28 +80,33 @@ impl World<'_> {
             }
             Some(Box::new(report.with_tails_of(TAIL_BYTES)))
         };
+        let (unread, missing) = match self.unread(task) {
+            Ok(unread) => (unread, None),
+            Err(problem) => (Vec::new(), Some(problem.to_string())),
+        };
         Ok(EffectResult::Landed {
             is_merge: found.parents.len() > 1,
             sha,
             report,
-            unread: self.unread(task),
+            unread,
+            missing,
         })
     }
 
-    /// What people wrote between the last reading and the merge. One that cannot be read now is not
-    /// known to be missing.
-    fn unread(&self, task: &Task<'_>) -> Vec<Comment> {
-        let pr = task.run.work.pull_request.as_ref();
-        let (Some(pr), Ok(talk)) = (pr, self.require_forge()) else {
-            return Vec::new();
+    /// What people wrote between the last reading and the merge.
+    fn unread(&self, task: &Task<'_>) -> Result<Vec<Comment>, Problem> {
+        let Some(pr) = &task.run.work.pull_request else {
+            return Ok(Vec::new());
         };
+        let talk = self.require_forge()?;
         let wanted = Wanted {
             since: None,
             opinions: false,
             checks: None,
         };
-        let read = read(talk, task.run, pr.number, wanted);
-        read.map(|poll| poll.comments).unwrap_or_default()
+        let mut comments = read(talk, task.run, pr.number, wanted)?.comments;
+        redact_comments(&self.secrets.secrets(), &mut comments);
+        Ok(comments)
     }
 
     fn require_gate(&self) -> Result<&dyn PromotionGate, Problem> {

@@ -157,7 +157,7 @@ impl Sorted {
         self.is_settled &= reason.is_final();
         if reason == Reason::PermissionUnknown {
             let login = author.login.as_deref().unwrap_or("somebody");
-            self.unknown = Some(format!("the permission of `{login}` is not known yet"));
+            self.unknown = Some(format!("could not read the permission of `{login}`"));
         }
     }
 

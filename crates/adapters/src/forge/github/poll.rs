@@ -8,6 +8,7 @@
 
 use super::cache::CachedAnswer;
 use super::client::{Client, Reader};
+use super::lists::Reading;
 use super::read;
 use super::refusal::rate_limited;
 use super::review_query::Reviews;
@@ -28,7 +29,7 @@ const PULL_PAGES: usize = 10;
 /// Pull requests whose reviews are asked for together.
 const REVIEW_BATCH: usize = 25;
 /// What is missing while the forge pauses queries.
-const REVIEWS_PAUSED: &str = "the forge does not tell reviews now; its rate limit is reached";
+const REVIEWS_PAUSED: &str = "reviews not read: the rate limit of the forge is reached";
 
 impl Client {
     pub(super) fn poll(&self, watched: &[PrNumber], since: Since) -> Result<Polled, Problem> {
@@ -64,7 +65,7 @@ impl Client {
             comments.extend(found);
             if let Some(reached) = reached {
                 next = next.min(reached);
-                too_many = Some(format!("there are comments after {reached}"));
+                too_many = Some(format!("too many new comments; read up to {reached}"));
             }
         }
         let mut missing = too_many;
@@ -92,15 +93,22 @@ impl Client {
     fn poll_everything(&self, watched: &BTreeSet<PrNumber>) -> Result<Polled, Problem> {
         let mut pull_requests = Vec::new();
         let mut comments = Vec::new();
+        // A forge that says that nothing changed may be wrong.
+        let anew = Reading::anew(self);
         for pr in watched {
-            pull_requests.push(self.details(*pr)?.pull_request);
+            let url = self.endpoint.rest(&format!("pulls/{pr}"));
+            let found = anew.get(&url, read::pull)?;
+            let found = found.ok_or_else(|| self.no_pull(*pr))?;
+            pull_requests.push(found.value.pull_request);
         }
         for pr in watched {
-            let list = self
-                .endpoint
-                .rest(&format!("issues/{pr}/comments?per_page=100"));
-            comments.extend(self.get_all(&list, read::notes)?);
-            comments.extend(self.line_notes(*pr)?);
+            let list = |of: &str| format!("{of}/{pr}/comments?per_page=100");
+            let notes = anew.pages(&self.endpoint.rest(&list("issues")), read::notes)?;
+            let lines = anew.pages(&self.endpoint.rest(&list("pulls")), read::line_notes)?;
+            let (Some(notes), Some(lines)) = (notes, lines) else {
+                return Err(self.no_pull(*pr));
+            };
+            comments.extend(notes.into_iter().chain(lines).flatten());
         }
         let mut newest = pull_requests.iter().map(|pr| pr.updated_at).max();
         let mut missing = None;

@@ -78,13 +78,16 @@ impl Client {
     pub(super) fn details(&self, pr: PrNumber) -> Result<PullDetails, Problem> {
         let url = self.endpoint.rest(&format!("pulls/{pr}"));
         let page = self.get_optional(&url, read::pull)?;
-        page.map(|page| page.value).ok_or_else(|| {
-            Problem::new(
-                Kind::ForgeNotFound,
-                format!("pull request `#{pr}` does not exist in `{}`", self.repo()),
-            )
-            .hint("check the number, and that the token can see the repository")
-        })
+        page.map(|page| page.value).ok_or_else(|| self.no_pull(pr))
+    }
+
+    /// The problem of a pull request that the forge does not know.
+    pub(super) fn no_pull(&self, pr: PrNumber) -> Problem {
+        Problem::new(
+            Kind::ForgeNotFound,
+            format!("pull request `#{pr}` does not exist in `{}`", self.repo()),
+        )
+        .hint("check the number, and that the token can see the repository")
     }
 
     /// GitHub works out whether a pull request merges only once somebody asks.

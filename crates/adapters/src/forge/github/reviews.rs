@@ -1,6 +1,7 @@
 //! Drive's reviews and their threads.
 
 use super::client::{Act, Client, Written};
+use super::lists::Reading;
 use super::posts::{comment_not_found, marked, posted};
 use super::read;
 use super::refusal::{refused, unreadable};
@@ -60,7 +61,8 @@ impl Client {
     }
 
     pub(super) fn opinions(&self, pr: PrNumber) -> Result<Opinions, Problem> {
-        let reviews = self.get_all(&self.review_list(pr), read::reviews)?;
+        let reviews = Reading::anew(self).pages(&self.review_list(pr), read::reviews)?;
+        let reviews = reviews.ok_or_else(|| self.no_pull(pr))?.concat();
         Ok(approval::standing(&reviews))
     }
 

@@ -216,7 +216,7 @@ fn a_standing_request_for_changes_keeps_auto_approve_from_approving_and_is_said(
     until("what stands in the way", || said().contains(told));
     until("the wait", || {
         let waits = status(&stage)["waitingFor"].to_string();
-        waits.contains("ann, who requests changes")
+        waits.contains("ann to approve or dismiss their review")
     });
     simulator.review(REPO, "ann", 1, ReviewState::Approved, "LGTM, nice plan");
     let ended = crate::stage::ended(owner);
@@ -243,7 +243,7 @@ fn a_comment_after_the_limit_gets_one_reply_that_says_what_it_waits_for() {
     });
     simulator.comment(REPO, "ann", 1, "Three.");
     until("the reply", || {
-        said().contains("Noted; this waits for a person")
+        said().contains("No fixer works on this yet")
     });
     let polled = || status(&stage)["nextPollAt"].to_string();
     let before = polled();

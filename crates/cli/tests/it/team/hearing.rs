@@ -2,7 +2,7 @@
 
 use crate::stage::{APPROVES, PRIMARY, TASK};
 use crate::team::arena::{Arena, REPO, until};
-use crate::team::promoting::{let_go, reports, rule, rule_that_waits, workspaces};
+use crate::team::promoting::{let_go, rule, rule_that_waits, workspaces};
 use drive_core::forge::ReviewState;
 use drive_testkit::github::{Fault, FaultKind, SimCheckRun, Simulator};
 use serde_json::json;
@@ -54,7 +54,7 @@ fn a_request_for_changes_that_was_dismissed_does_not_keep_a_team_from_merging() 
 }
 
 #[test]
-fn a_stop_while_the_merge_is_verified_is_answered_before_anything_lands() {
+fn a_stop_while_the_merge_is_verified_stops_it_and_is_answered() {
     let arena = Arena::simulated();
     rule_that_waits(&arena);
     arena.cast(PRIMARY, APPROVES);
@@ -63,17 +63,19 @@ fn a_stop_while_the_merge_is_verified_is_answered_before_anything_lands() {
     until("the verification", || !workspaces(&arena).is_empty());
     hub(&arena).comment(REPO, "ann", 1, "STOP: say hello first.");
     let ended = arena.checked(let_go(&arena, team));
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(arena.seen().is_merged);
     assert_eq!(
-        reports(&arena).len(),
-        2,
-        "what was verified first did not land"
+        (ended.code, &ended.document["failure"]["kind"]),
+        (Some(1), &json!("objected")),
+        "{ended:?}"
     );
+    assert!(!arena.seen().is_merged);
     let said = conversation(&arena);
-    assert!(said.contains("> ann: STOP: say hello first."), "{said}");
-    let fixed = arena.stage.git(&["log", "--format=%s", "origin/main"]);
-    assert!(fixed.contains("STOP: say hello first."), "{fixed}");
+    assert!(
+        said.contains("STOP: say hello first.\n\nFixed in "),
+        "{said}"
+    );
+    let told = "Not merged: ann wrote right before the merge: STOP: say hello first.";
+    assert!(said.contains(told), "{said}");
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn state(arena: &Arena) -> PathBuf {
 }
 
 /// The reports that were kept, each with the verdict and the base it is about.
-pub(super) fn reports(arena: &Arena) -> Vec<(String, String)> {
+fn reports(arena: &Arena) -> Vec<(String, String)> {
     let kept = fs::read_dir(state(arena).join("verifications")).unwrap();
     let mut reports: Vec<Value> = kept
         .map(|file| serde_json::from_slice(&fs::read(file.unwrap().path()).unwrap()).unwrap())

@@ -1,6 +1,6 @@
 //! The isolation of a run as Markdown, for the description of its pull request.
 
-use super::private_paths::without_private_paths;
+use crate::private_paths::without_private_paths;
 use crate::process::{Layer, LayerName, missing_essentials, missing_layers};
 
 /// Which layers were missing; `None` where no agent ran. Only those are a warning that

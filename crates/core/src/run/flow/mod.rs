@@ -12,7 +12,6 @@ mod kit;
 mod merge;
 mod outage;
 mod phase;
-mod private_paths;
 mod promote;
 mod publish;
 mod reply;

@@ -6,8 +6,8 @@
 //! found out afterwards and said.
 
 use super::super::model::{
-    ClosingPost, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Judged, OutcomeStatus,
-    PollResult, Stage, VerifiedAgainst,
+    ClosingPost, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Interrupted, Judged,
+    OutcomeStatus, PollResult, Stage, VerifiedAgainst,
 };
 use super::phase::{PhaseFlow, merged_unheard, objected, post};
 use crate::forge::text::first_line;
@@ -36,6 +36,9 @@ impl PhaseFlow<'_> {
         }
         if self.objection().is_some() {
             return self.objected_to();
+        }
+        if let Some(problem) = self.interruption().or_else(|| self.unfixed()) {
+            return self.say_not_merged(problem);
         }
         if let Some(problem) = self.against_merge() {
             return self.say_not_merged(problem);
@@ -125,9 +128,7 @@ impl PhaseFlow<'_> {
                 }
                 ForgeAnswer::NotMerged { reason } => reason,
                 ForgeAnswer::Unheard { poll } => return self.interrupted(*poll),
-                ForgeAnswer::Queued => {
-                    return self.leave(OutcomeStatus::NeedsHuman, Some(queued()));
-                }
+                ForgeAnswer::Queued => return self.queued(),
                 // Answers to other acts.
                 ForgeAnswer::Polled { .. }
                 | ForgeAnswer::ReviewPosted { .. }
@@ -145,16 +146,34 @@ impl PhaseFlow<'_> {
         self.not_merged(&reason);
     }
 
+    /// The forge merges it later, onto whatever its base is then.
+    fn queued(&mut self) {
+        let body = "Added to the merge queue. Drive has not verified what the queue will merge.";
+        let post = ClosingPost {
+            act: ForgeAct::PostComment {
+                body: body.to_owned(),
+            },
+            key: self.head().map(|head| format!("queued/{head}")),
+        };
+        self.close_with(vec![post], OutcomeStatus::NeedsHuman, Some(queued()));
+    }
+
     /// People wrote, or requested changes, while it was verified: they are dealt with first.
     fn interrupted(&mut self, poll: PollResult) {
         let missing = poll.missing.clone();
         let unread = self.unread(&poll.comments);
+        if let Some(first) = unread.first() {
+            self.state.watch.interrupted = Some(Interrupted {
+                by: first.author.clone(),
+                words: first_line(&first.body),
+            });
+        }
         self.state.stage = Stage::Watching;
         if self.take_up(poll, true) {
             return;
         }
         if let Some(missing) = missing {
-            return self.not_merged(&format!("it could not be read completely: {missing}"));
+            return self.not_merged(&format!("could not read all of it: {missing}"));
         }
         if self.has_work() {
             // The verdicts stay with their commit; the answer to the comments comes first.
@@ -172,10 +191,30 @@ impl PhaseFlow<'_> {
         if let Some(problem) = self.against_merge() {
             return self.say_not_merged(problem);
         }
-        let who = unread.first().map_or("somebody", |entry| &entry.author);
-        self.not_merged(&format!(
-            "{who} wrote a comment, and this mode answers none"
-        ));
+        match self.interruption() {
+            Some(problem) => self.say_not_merged(problem),
+            None => self.not_merged("the pull request changed right before the merge"),
+        }
+    }
+
+    /// What a person wrote while the merge was under way stops it, whatever a fixer makes of it.
+    fn interruption(&self) -> Option<Problem> {
+        let Interrupted { by, words } = self.state.watch.interrupted.as_ref()?;
+        let message = format!("{NOT_MERGED}{by} wrote right before the merge: {words}");
+        let problem = Problem::new(Kind::Objected, message);
+        Some(problem.hint("read the answer on the pull request, then merge it by hand"))
+    }
+
+    /// A comment of a person that no fixer fixed.
+    fn unfixed(&self) -> Option<Problem> {
+        let entry = self.state.ledger.unfixed()?;
+        let message = format!(
+            "{NOT_MERGED}a comment of {} is answered, but not fixed: {}",
+            entry.author,
+            first_line(&entry.body)
+        );
+        let problem = Problem::new(Kind::CommentsOpen, message);
+        Some(problem.hint("settle it on the pull request, then merge it by hand"))
     }
 
     fn objected_to(&mut self) {
@@ -236,12 +275,13 @@ impl PhaseFlow<'_> {
             is_merge,
             report,
             unread,
+            missing,
         } = result
         {
             self.state.merged = Some(sha.clone());
             let unread = self.unread(&unread);
             let Some(report) = report else {
-                return self.landed_well(&sha, is_merge, &unread);
+                return self.landed_well(&sha, is_merge, (&unread, missing));
             };
             let base = self.state.judged.as_ref().map(|one| one.base_sha.clone());
             let is_good = base.is_some_and(|base| promotable(&report, &sha, &base).is_some());
@@ -256,7 +296,7 @@ impl PhaseFlow<'_> {
                 "{} differs from the verified tree; it was verified again and passed",
                 sha.short()
             ));
-            self.landed_well(&sha, is_merge, &unread)
+            self.landed_well(&sha, is_merge, (&unread, missing))
         } else if let EffectResult::Failed { problem } = result {
             self.unchecked(&problem.to_string())
         } else {
@@ -265,22 +305,36 @@ impl PhaseFlow<'_> {
     }
 
     /// What landed is good. Whoever wrote in the last second was not heard, and is told so.
-    fn landed_well(&mut self, sha: &CommitSha, is_merge: bool, unread: &[Entry]) {
+    fn landed_well(
+        &mut self,
+        sha: &CommitSha,
+        is_merge: bool,
+        (unread, missing): (&[Entry], Option<String>),
+    ) {
         self.warn_of_missing_layers();
-        let Some(first) = unread.first() else {
-            return self.leave(OutcomeStatus::Succeeded, None);
-        };
         let (short, revert) = (sha.short(), revert(sha, is_merge));
+        let Some(first) = unread.first() else {
+            let failure = missing.map(|why| {
+                let message = format!("merged as {short}, but could not read the last comments");
+                let problem = Problem::new(Kind::MergedUnheard, message).cause(why);
+                problem.hint(format!("read them; to revert the merge: `{revert}`"))
+            });
+            let status = match failure {
+                Some(_) => OutcomeStatus::NeedsHuman,
+                None => OutcomeStatus::Succeeded,
+            };
+            return self.leave(status, failure);
+        };
         let body = merged_unheard(sha, &revert, unread);
         let problem = Problem::new(
             Kind::MergedUnheard,
             format!(
-                "merged as {short} before a comment of {} was read: {}",
+                "merged as {short} before reading a comment by {}: {}",
                 first.author,
                 first_line(&first.body)
             ),
         )
-        .hint(format!("read it; to take the merge back: `{revert}`"));
+        .hint(format!("read it; to revert the merge: `{revert}`"));
         let post = ClosingPost {
             act: ForgeAct::PostComment { body },
             key: Some(format!("mergedUnheard/{sha}")),

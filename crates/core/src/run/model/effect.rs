@@ -472,6 +472,9 @@ pub enum EffectResult {
         /// Comments that nobody had heard when it was merged.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unread: Vec<Comment>,
+        /// Why that is not known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        missing: Option<String>,
     },
     /// The forge did it.
     OnForge {

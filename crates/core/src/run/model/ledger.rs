@@ -230,18 +230,28 @@ impl Ledger {
         self.open.iter().filter_map(|key| self.entries.get(key))
     }
 
+    /// A comment of a person whose last words are answered, but not fixed.
+    pub(in crate::run) fn unfixed(&self) -> Option<&Entry> {
+        let is_unfixed = |entry: &&Entry| match entry.life.action() {
+            Some(
+                FixerResult::Declined
+                | FixerResult::Question
+                | FixerResult::Unsaid
+                | FixerResult::Failed,
+            ) => entry.review.is_none(),
+            Some(FixerResult::Fixed | FixerResult::Unknown) | None => false,
+        };
+        let is_last = |entry: &&Entry| {
+            let mut versions = self.versions(entry.key.comment());
+            versions.all(|other| other.changed_at() <= entry.changed_at())
+        };
+        let mut entries = self.entries.values();
+        entries.find(|entry| is_unfixed(entry) && is_last(entry))
+    }
+
     /// Whether drive resolved a thread: one of its comments was answered as fixed.
     pub(in crate::run) fn is_resolved(&self, thread: Option<CommentId>) -> bool {
-        let is_fixed = |entry: &Entry| match &entry.life {
-            Life::Replied { answer, .. } => answer.action == FixerResult::Fixed,
-            Life::Seen
-            | Life::Dispatched { .. }
-            | Life::Pushed { .. }
-            | Life::Unanswerable { .. }
-            | Life::Left
-            | Life::Superseded
-            | Life::Withdrawn { .. } => false,
-        };
+        let is_fixed = |entry: &Entry| entry.life.action() == Some(FixerResult::Fixed);
         let mut entries = self.entries.values();
         thread.is_some() && entries.any(|entry| entry.thread == thread && is_fixed(entry))
     }
@@ -436,6 +446,20 @@ impl Life {
             return Some(answer);
         }
         None
+    }
+
+    /// What the fixer did about one that is answered.
+    fn action(&self) -> Option<FixerResult> {
+        match self {
+            Life::Replied { answer, .. } => Some(answer.action),
+            Life::Seen
+            | Life::Dispatched { .. }
+            | Life::Pushed { .. }
+            | Life::Unanswerable { .. }
+            | Life::Left
+            | Life::Superseded
+            | Life::Withdrawn { .. } => None,
+        }
     }
 
     /// Whether a fix, a reply or a decision is due.

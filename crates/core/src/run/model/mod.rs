@@ -59,7 +59,7 @@ pub use spawn::SpawnStage;
 pub use threads::Threads;
 pub use timer::Timer;
 pub use tree::{Child, ChildReport, ChildStage, ChildState, RunMessage};
-pub use watch::{Approved, Heard, Objected, Watch};
+pub use watch::{Approved, Heard, Interrupted, Objected, Watch};
 
 pub(super) use ask::INJECTED;
 pub(super) use ledger::{MOST_TRIES, thread_of};

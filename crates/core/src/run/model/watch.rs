@@ -40,6 +40,9 @@ pub struct Watch {
     /// Requests for changes that stood at the last poll.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objections: Vec<Objected>,
+    /// Who wrote while a merge was under way. A person merges then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<Interrupted>,
     /// The last reading, if it was complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heard: Option<Heard>,
@@ -97,6 +100,16 @@ pub struct Objected {
     pub url: Option<String>,
 }
 
+/// What a person wrote while a merge was under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Interrupted {
+    /// Who.
+    pub by: String,
+    /// The first line of it.
+    pub words: String,
+}
+
 /// From ten minutes to six hours.
 fn whole_backoff() -> Backoff {
     Backoff::new(Duration::from_secs(600), Duration::from_secs(6 * 3600))
@@ -131,6 +144,7 @@ impl Watch {
             approvals: Vec::new(),
             granted: Vec::new(),
             objections: Vec::new(),
+            interrupted: None,
             heard: None,
             asking: None,
             whole: false,

@@ -1,5 +1,6 @@
 use super::words::{deciding, duration, joined, short_hash, status_word, telling_tail};
 use crate::markdown::{self, longest_run};
+use crate::private_paths::without_private_paths;
 use crate::verify::envelope::{Stage, Verification};
 use crate::verify::text;
 use std::fmt::Write;
@@ -22,7 +23,9 @@ pub fn markdown(report: &Verification) -> String {
     if let Some(stage) = deciding(&report.stages) {
         out.push_str(&tail(stage, MARKDOWN_CHARS - out.chars().count()));
     }
-    out
+    // It is posted where others read it.
+    let workspace = report.workspace.path.as_deref();
+    without_private_paths(&out, workspace.map(|path| (path, "workspace")))
 }
 
 fn head(report: &Verification) -> String {

@@ -342,6 +342,7 @@ pub fn good(effect: &Effect) -> EffectResult {
         }
         Effect::CheckLanded { landed, .. } => EffectResult::Landed {
             unread: Vec::new(),
+            missing: None,
             sha: landed
                 .clone()
                 .unwrap_or_else(|| CommitSha::new("9".repeat(40))),

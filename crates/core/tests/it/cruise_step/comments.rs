@@ -445,10 +445,7 @@ fn a_suggestion_is_applied_as_it_stands_without_an_agent() {
         _ => None,
     });
     assert_eq!(written, Some(("src/login.rs", "a\nB\nc\n")));
-    let said = format!(
-        "Fixed in {}. The suggestion was applied as it stands.",
-        short(2)
-    );
+    let said = format!("Fixed in {}. Applied the suggestion unchanged.", short(2));
     assert_eq!(scene.bodies(), [said]);
 }
 

@@ -19,7 +19,7 @@ fn says(id: u64, body: &str) -> PollResult {
 
 const ONE_ROUND: &str = "Waiting for a person: fixer round limit (1) reached. Approve, merge or close this pull request, or raise the limit with `drive runs extend r20261115-0942-k3f9a --cost 5 --rounds 3`.\n\nStill open:\n\n- inline-6 by ann: two";
 
-const NOTED: &str = "Noted; this waits for a person: fixer round limit (1) reached. Raise the limit with `drive runs extend r20261115-0942-k3f9a --cost 5 --rounds 3`.";
+const NOTED: &str = "No fixer works on this yet: fixer round limit (1) reached. Raise the limit with `drive runs extend r20261115-0942-k3f9a --cost 5 --rounds 3`.";
 
 #[test]
 fn at_the_limit_one_comment_says_what_is_open_and_who_must_act() {

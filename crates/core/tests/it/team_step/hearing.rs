@@ -1,6 +1,6 @@
 //! Nobody is passed over: what people write, request and what the checks say, before a conclusion.
 
-use crate::common::{comment, team_request};
+use crate::common::{agent_said, comment, team_request};
 use crate::team_step::ending::merging;
 use crate::team_step::scene::{APPROVED, Scene, end, heard, polled, team};
 use drive_core::forge::checks::{Check, CheckFailure, CheckSource, CheckState, Checks};
@@ -94,7 +94,7 @@ fn a_request_for_changes_that_is_taken_back_lets_a_team_merge() {
 }
 
 #[test]
-fn a_stop_right_before_the_merge_is_answered_before_anything_is_merged() {
+fn a_stop_right_before_the_merge_is_answered_and_nothing_is_merged() {
     let mut scene = Scene::reviews(&[APPROVED]);
     let stop = PollResult {
         comments: vec![comment(5, "STOP, this breaks the export")],
@@ -107,11 +107,44 @@ fn a_stop_right_before_the_merge_is_answered_before_anything_is_merged() {
         })],
     );
     let run = scene.fly(merging(TeamMode::Github));
-    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
-    let names: Vec<&str> = scene.performed.iter().map(|one| one.name()).collect();
-    let at = |name: &str| names.iter().rposition(|one| *one == name).unwrap();
-    let first = names.iter().position(|one| *one == "merge").unwrap();
-    assert!(first < at("reply") && at("reply") < at("verify") && at("verify") < at("merge"));
+    assert_eq!(end(&run).1, Some(Kind::Objected));
+    assert_eq!(team(&run).merged, None);
+    assert_eq!(
+        scene.performed_as("merge").len(),
+        1,
+        "it was not tried again"
+    );
+    assert_eq!(scene.performed_as("reply").len(), 1);
+    let said = "Not merged: ann wrote right before the merge: STOP, this breaks the export.";
+    assert!(scene.told.iter().any(|one| one == said), "{:?}", scene.told);
+}
+
+#[test]
+fn a_comment_that_the_fixer_declined_keeps_a_team_from_merging() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.people = [heard(vec![comment(5, "rename it")])].into();
+    let answer = r#"{"comments": [{"id": "inline-5", "action": "declined", "note": "No."}]}"#;
+    scene.fixer = Some(agent_said(answer));
+    let run = scene.fly(merging(TeamMode::Github));
+    assert_eq!(end(&run).1, Some(Kind::CommentsOpen));
+    assert!(scene.performed_as("merge").is_empty());
+}
+
+#[test]
+fn a_merge_after_which_nothing_could_be_read_is_told() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers(
+        "checkLanded",
+        [EffectResult::Landed {
+            sha: CommitSha::new("9".repeat(40)),
+            is_merge: true,
+            report: None,
+            unread: Vec::new(),
+            missing: Some("no route".into()),
+        }],
+    );
+    let run = scene.fly(merging(TeamMode::Github));
+    assert_eq!(end(&run).1, Some(Kind::MergedUnheard));
 }
 
 #[test]
@@ -135,7 +168,7 @@ fn a_mode_that_answers_nobody_does_not_merge_past_a_comment() {
     let run = scene.fly(merging(TeamMode::Sequential));
     assert_eq!(
         failure(&run),
-        "the pull request was not merged: ann wrote a comment, and this mode answers none"
+        "the pull request was not merged: ann wrote right before the merge: STOP"
     );
 }
 
@@ -150,6 +183,7 @@ fn a_comment_that_the_merge_overtook_is_told_with_the_way_back() {
             is_merge: true,
             report: None,
             unread: vec![comment(5, "STOP")],
+            missing: None,
         }],
     );
     let run = scene.fly(merging(TeamMode::Github));

@@ -71,6 +71,7 @@ fn a_resumed_run_whose_merge_landed_broken_says_so() {
             "checkLanded",
             [EffectResult::Landed {
                 unread: Vec::new(),
+                missing: None,
                 sha: CommitSha::new(landed.clone()),
                 is_merge: true,
                 report: Some(Box::new(failed(&landed, &base()))),

@@ -101,17 +101,20 @@ impl PhaseFlow<'_> {
             return None;
         };
         let problem = Problem::new(Kind::ChecksFailed, format!("{} failed", named(&names)));
-        Some(problem.hint("read its log on the forge; `drive runs show` lists what was tried"))
+        Some(problem.hint("read the logs on the forge; `drive runs show` lists what was tried"))
     }
 
     /// What the checks have against a merge.
     pub(in crate::run) fn against_merge(&self) -> Option<Problem> {
         let pending = self.pending_checks().map(|names| {
-            let message = format!("{} did not end in time", named(&names));
+            let message = format!(
+                "{} still pending after `forge.checks_timeout`",
+                named(&names)
+            );
             Problem::new(Kind::ChecksPending, message).hint("merge it by hand once they passed")
         });
         let unreadable = self.state.ci.unreadable.as_ref().map(|why| {
-            let message = format!("the checks cannot be read: {why}");
+            let message = format!("could not read the checks: {why}");
             Problem::new(Kind::ChecksPending, message)
                 .hint("let the token read checks and statuses, or merge it by hand")
         });

@@ -84,10 +84,10 @@ impl PhaseFlow<'_> {
         let why = self.state.watch.trouble.clone().unwrap_or_default();
         let problem = Problem::new(
             Kind::Unheard,
-            "the pull request could not be read, so nothing was concluded",
+            "could not read the pull request, so it was neither approved nor merged",
         )
         .cause(why)
-        .hint("read it yourself; `drive runs show` lists what was done");
+        .hint("read it yourself; `drive doctor` shows whether the forge can be reached");
         self.stop(OutcomeStatus::NeedsHuman, problem);
     }
 

@@ -124,10 +124,8 @@ impl PhaseFlow<'_> {
 
     /// People go on writing after the last review: somebody has to decide.
     fn stop_late(&mut self) {
-        let message = format!(
-            "people wrote again after each of {MOST_LATE_ROUNDS} rounds of fixes that followed the \
-             last review"
-        );
+        let message =
+            format!("new comments came after each of the last {MOST_LATE_ROUNDS} fixer rounds");
         let problem = Problem::new(Kind::CommentsOpen, message)
             .hint("read what is open with `drive runs show`, then decide yourself");
         self.stop(OutcomeStatus::NeedsHuman, problem);

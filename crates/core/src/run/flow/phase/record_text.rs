@@ -2,10 +2,10 @@
 
 use super::super::super::model::{JobRecord, Record, ReviewRecord, Run, SeverityTotals};
 use super::super::isolation_text::isolation_text;
-use super::super::private_paths::without_private_paths;
 use super::findings_text::counted;
 use crate::agent::answer::Verdict;
 use crate::agent::{Cost, Role, Usage};
+use crate::private_paths::without_private_paths;
 use crate::review::{Domain, Resolution};
 use crate::settings::RecordDetail;
 use std::fmt::Write;

@@ -25,7 +25,7 @@ impl PhaseFlow<'_> {
         let answers = entries.map(|entry| CommentAnswer {
             id: entry.id(),
             action: CommentAction::Fixed,
-            note: "The suggestion was applied as it stands.".to_owned(),
+            note: "Applied the suggestion unchanged.".to_owned(),
         });
         let answers: Vec<CommentAnswer> = answers.collect();
         self.state.ledger.dispatch_these(number, &batch);

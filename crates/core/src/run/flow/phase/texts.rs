@@ -120,6 +120,9 @@ pub(super) fn check_text(check: &Check) -> String {
     if let Some(step) = failure.and_then(|one| one.step.as_deref()) {
         let _ = write!(text, " in step `{step}`");
     }
+    if let Some(one) = failure.filter(|one| one.job != check.name) {
+        let _ = write!(text, " of job `{}`", one.job);
+    }
     text.push_str(". Fix the cause; do not weaken the check.");
     if let Some(summary) = &check.summary {
         let _ = write!(text, "\n\n{summary}");
@@ -137,8 +140,8 @@ pub(super) fn check_text(check: &Check) -> String {
 pub(super) fn same_failure(check: &Check, commits: u32) -> String {
     let name = code(&check.name, REASON_CHARS);
     format!(
-        "Check {name} failed for the same reason on {commits} commits, so no fixer gets it again. It \
-         waits for a person."
+        "Check {name} failed for the same reason on {commits} commits. Drive stopped trying to fix it; \
+         a person has to look at it."
     )
 }
 
@@ -146,7 +149,7 @@ pub(super) fn same_failure(check: &Check, commits: u32) -> String {
 pub(super) fn waits_reply(to: &Entry, limit: &str, run: &Run) -> String {
     let (id, options) = (&run.id, run.extension());
     let text = format!(
-        "Noted; this waits for a person: {limit}. Raise the limit with `drive runs extend {id} {options} \
+        "No fixer works on this yet: {limit}. Raise the limit with `drive runs extend {id} {options} \
          --rounds 3`."
     );
     match to.key.surface {
@@ -162,8 +165,8 @@ pub(super) fn waits_reply(to: &Entry, limit: &str, run: &Run) -> String {
 pub(super) fn objection_comment(head: &CommitSha, objections: &[Objected]) -> String {
     let head = head.short();
     format!(
-        "Every review approved {head}, but the plan is not approved: {}. It is approved once each of \
-         these reviews is dismissed or followed by an approval of the same person.",
+        "Every review approved {head}, but the plan is not approved: {}. Drive approves it once \
+         each of them approves or their review is dismissed.",
         objected(objections)
     )
 }
@@ -173,7 +176,7 @@ pub(in crate::run) fn merged_unheard(sha: &CommitSha, revert: &str, unread: &[En
     let listed = unread.iter().take(MOST_LISTED).map(listed);
     let listed: String = listed.collect();
     format!(
-        "**Merged as {sha} before these comments were read.** To take the merge back: `{revert}`\n\n\
+        "**Merged as {sha} before these comments were read.** To revert it: `{revert}`\n\n\
          {}",
         listed.trim_end()
     )

@@ -135,7 +135,7 @@ impl PhaseFlow<'_> {
         }
         if poll.unchecked.is_some() && self.state.ci.unreadable.is_none() {
             let why = poll.unchecked.clone().unwrap_or_default();
-            self.warn(format!("the checks of the forge cannot be read: {why}"));
+            self.warn(format!("could not read the checks: {why}"));
         }
         self.state.ci.unreadable = poll.unchecked;
         if let Some(checks) = poll.checks {

@@ -6,7 +6,7 @@ const HOMES: [&str; 4] = ["/home/", "/Users/", "/var/home/", "/root/"];
 const STATE: [&str; 2] = ["/.local/state/", "/Library/Application Support/"];
 
 /// The text with the sandbox by its id and homes as `~`.
-pub(super) fn without_private_paths(text: &str, sandbox: Option<(&str, &str)>) -> String {
+pub fn without_private_paths(text: &str, sandbox: Option<(&str, &str)>) -> String {
     let mut text = text.to_owned();
     if let Some((path, id)) = sandbox {
         text = replaced(&text, path, id);
