@@ -104,51 +104,97 @@ pub fn work_in(comment: &Comment, body: &str) -> bool {
     }
 }
 
-/// Words of a request, wherever they stand in a sentence.
-const REQUESTS: [&str; 26] = [
+/// Words after which a sentence asks for something, whatever else it says.
+const STRONG: [&str; 24] = [
     "please",
+    "but",
+    "however",
+    "though",
+    "although",
+    "until",
+    "unless",
+    "hold",
+    "wait",
+    "stop",
+    "don't",
+    "dont",
+    "do not",
+    "before",
+    "first",
+    "also",
+    "modulo",
+    "wrong",
+    "instead",
     "could you",
     "can you",
     "would you",
     "can we",
     "could we",
+];
+/// Words of a request.
+const REQUESTS: [&str; 21] = [
     "should",
     "must",
     "needs to",
     "need to",
-    "nit:",
-    "nit ",
+    "needs",
+    "nit",
+    "nits",
     "nitpick",
+    "nitpicks",
     "todo",
     "fixme",
     "typo",
-    "instead",
+    "typos",
     "consider",
     "suggest",
-    "before merging",
-    "before you merge",
+    "suggestion",
+    "suggestions",
     "once you",
     "as long as",
     "except",
-    "but ",
     "missing",
 ];
 /// Verbs that ask for something at the beginning of a sentence.
-const VERBS: [&str; 22] = [
+const VERBS: [&str; 20] = [
     "fix", "rename", "change", "remove", "add", "use", "move", "update", "make", "drop", "replace",
-    "delete", "revert", "rebase", "squash", "split", "document", "test", "check", "handle",
-    "avoid", "mind",
+    "delete", "revert", "rebase", "squash", "split", "document", "check", "handle", "avoid",
 ];
-/// Beginnings of sentences that ask for nothing, whatever follows.
-const CONTENT: [&str; 7] = [
-    "no ",
-    "nothing",
-    "not ",
-    "none",
+/// Words of praise, and of a sentence that leaves nothing to do.
+const PRAISE: [&str; 30] = [
+    "lgtm",
+    "good",
+    "great",
+    "nice",
+    "nicely",
+    "excellent",
+    "perfect",
+    "awesome",
+    "fantastic",
+    "love",
     "thanks",
-    "thank you",
-    "nice ",
+    "thank",
+    "ship",
+    "approved",
+    "approving",
+    "well",
+    "clean",
+    "solid",
+    "fine",
+    "happy",
+    "done",
+    "tada",
+    "rocket",
+    "nothing",
+    "no changes",
+    "no further",
+    "no objections",
+    "no comments",
+    "no issues",
+    "no concerns",
 ];
+/// How short a sentence is that asks for nothing although it praises nothing.
+const SHORT: usize = 3;
 
 /// Whether the text of an approval asks for something. In doubt it does: a request that is overlooked
 /// is lost, and praise that is taken for one costs a round.
@@ -169,16 +215,30 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn is_request(sentence: &str) -> bool {
-    if CONTENT.iter().any(|begin| sentence.starts_with(begin)) {
-        return false;
+    let is_word = |c: char| c.is_alphanumeric() || c == '\'' || c == '’';
+    let words = sentence.split(|c: char| !is_word(c));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let text = format!(" {} ", words.join(" ").replace('’', "'"));
+    let has = |all: &[&str]| all.iter().any(|word| text.contains(&format!(" {word} ")));
+    if has(&STRONG) {
+        return true;
     }
-    let first = sentence.split(|c: char| !c.is_alphanumeric()).next();
-    let is_verb = first.is_some_and(|first| VERBS.contains(&first));
-    is_verb || REQUESTS.iter().any(|words| sentence.contains(words))
+    let is_hope = has(&[
+        "should be good",
+        "should be fine",
+        "should be ok",
+        "should work",
+    ]);
+    let is_verb = words.first().is_some_and(|first| VERBS.contains(first));
+    if is_verb || (has(&REQUESTS) && !is_hope) {
+        return true;
+    }
+    !is_hope && !has(&PRAISE) && words.len() > SHORT
 }
 
-fn order(review: &Comment) -> (Timestamp, CommentId) {
-    (review.created_at, review.key.id)
+/// Ids only grow, whatever a clock says.
+fn order(review: &Comment) -> CommentId {
+    review.key.id
 }
 
 #[cfg(test)]
@@ -284,6 +344,10 @@ mod tests {
             "Nothing to add.",
             "Approved :tada:",
             "Ship it!",
+            "Great unit tests!",
+            "Love the exception handling",
+            "Should be good to go",
+            "Test coverage is excellent",
         ];
         for text in praise {
             assert!(!asks_for_something(text), "{text}");
@@ -298,6 +362,18 @@ mod tests {
             "Is the lock released here?",
             "Good; should the timeout be configurable",
             "+1 once you add a test",
+            "Do not merge before Friday.",
+            "Don't merge yet.",
+            "Don’t merge yet.",
+            "Hold off until #12 lands.",
+            "Nice cleanup - please also rename a",
+            "Nice work but the docs are stale",
+            "No tests for the error path.",
+            "Not sure the lock is released.",
+            "Nits: rename x",
+            "LGTM, just bump the version first",
+            "LGTM modulo the naming",
+            "Approving, however the message is wrong",
         ];
         for text in requests {
             assert!(asks_for_something(text), "{text}");

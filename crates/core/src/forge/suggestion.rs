@@ -6,6 +6,9 @@ use super::approval::asks_for_something;
 /// The first line of a block that is a suggestion.
 const OPENS: &str = "```suggestion";
 
+/// How many words may stand beside a suggestion; more of them may ask for more.
+const LEAD_IN: usize = 3;
+
 /// The lines that a comment suggests instead of those it stands on. `None` where it suggests nothing,
 /// several things, or asks for more in words.
 pub fn suggested(body: &str) -> Option<Vec<String>> {
@@ -30,7 +33,8 @@ pub fn suggested(body: &str) -> Option<Vec<String>> {
         }
     }
     let words = words.join("\n");
-    found.filter(|_| !asks_for_something(&words))
+    let is_short = words.split_whitespace().count() <= LEAD_IN;
+    found.filter(|_| is_short && !asks_for_something(&words))
 }
 
 /// A replacement of lines, counted from one.
@@ -50,13 +54,24 @@ pub struct Replacement {
 
 impl Replacement {
     /// What a comment suggests, where its line is known. `line` is the last one, as the head has it.
-    pub fn of(body: &str, line: u64, origin: Option<&LineOrigin>) -> Option<Self> {
+    /// Where nobody knows what its author saw, it must be written on the current commit.
+    pub fn of(
+        body: &str,
+        line: u64,
+        origin: Option<&LineOrigin>,
+        is_current: bool,
+    ) -> Option<Self> {
         let lines = suggested(body)?;
         let span = origin.map_or(0, |origin| {
             origin.line - origin.first_line.unwrap_or(origin.line)
         });
         let first = line.checked_sub(span).filter(|first| *first > 0)?;
-        let seen = origin.and_then(|origin| seen(origin.hunk.as_deref()?, span));
+        let hunk = origin.and_then(|origin| origin.hunk.as_deref());
+        let seen = match hunk {
+            Some(hunk) => Some(seen(hunk, span)?),
+            None if is_current => None,
+            None => return None,
+        };
         Some(Self {
             first,
             last: line,
@@ -88,7 +103,8 @@ impl Replacement {
 /// The last lines of a hunk in the new version of its file; `None` where it does not show them all.
 fn seen(hunk: &str, span: u64) -> Option<Vec<String>> {
     let wanted = usize::try_from(span).ok()? + 1;
-    let new = hunk.lines().skip(1).filter(|line| !line.starts_with('-'));
+    let new = hunk.lines().skip(1);
+    let new = new.filter(|line| !line.starts_with(['-', '\\']));
     let new: Vec<&str> = new.collect();
     let shown = new.get(new.len().checked_sub(wanted)?..)?;
     let content = shown.iter().map(|line| {
@@ -157,6 +173,7 @@ mod tests {
         assert_eq!(suggested(&block("")), lines);
         assert_eq!(suggested(&block("Shorter:\n\n")), lines);
         assert_eq!(suggested(&block("And please rename it.\n")), None);
+        assert_eq!(suggested(&block("The same in the other files\n")), None);
         assert_eq!(suggested(&format!("{}{}", block(""), block(""))), None);
         assert_eq!(suggested("```suggestion\nopen"), None);
         assert_eq!(suggested("```rust\nlet a;\n```"), None);
@@ -186,7 +203,9 @@ mod tests {
         let hunk = "@@ -1,2 +1,3 @@\n a\n-old\n+b\n+c";
         let origin = LineOrigin::new(Some(2), 3, Some(hunk));
         let body = "```suggestion\nB\n```";
-        let fits = Replacement::of(body, 3, Some(&origin)).unwrap();
+        let fits = Replacement::of(body, 3, Some(&origin), false).unwrap();
+        assert_eq!(Replacement::of(body, 3, None, false), None);
+        assert!(Replacement::of(body, 3, None, true).is_some());
         assert_eq!((fits.first, fits.last), (2, 3));
         assert_eq!(
             applied("a\nb\nc\n", std::slice::from_ref(&fits)).unwrap(),

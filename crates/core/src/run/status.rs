@@ -5,7 +5,7 @@ use super::flow::{
 };
 use super::model::{Effect, Flow, Phase, PlanCheck, RoundJob, Run, RunKind, Stage, Timer};
 use crate::agent::answer::Finding;
-use crate::forge::checks::{Gate, gate};
+use crate::forge::checks::Gate;
 use crate::phase::{MOST_PENDING, PhaseName, PhaseState, STATE_FILE_VERSION};
 use crate::problem::Kind;
 use crate::review::{Domain, LastWord, Move, distinct, is_blocking};
@@ -215,7 +215,7 @@ fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
 fn waits_for_checks(phase: &Phase) -> Option<String> {
     phase.ci.since?;
     let known = phase.ci.of(phase.pushed.as_ref())?;
-    match gate(&known.without_own()) {
+    match phase.ci.gate(known) {
         Gate::Pending { names } | Gate::Missing { names } => Some(checks_named(&names)),
         Gate::Green | Gate::Red { .. } => None,
     }

@@ -104,7 +104,11 @@ impl World<'_> {
             opinions: false,
             checks: None,
         };
-        let mut comments = read(talk, task.run, pr.number, wanted)?.comments;
+        let poll = read(talk, task.run, pr.number, wanted)?;
+        if let Some(missing) = poll.missing {
+            return Err(Problem::new(Kind::ForgeAnswer, missing));
+        }
+        let mut comments = poll.comments;
         redact_comments(&self.secrets.secrets(), &mut comments);
         Ok(comments)
     }

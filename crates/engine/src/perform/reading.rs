@@ -29,8 +29,6 @@ pub(super) fn read(
     wanted: Wanted<'_>,
 ) -> Result<PollResult, Problem> {
     let since = wanted.since;
-    let polled = talk.poll(pr, Since(since))?;
-    let mut sorted = Sorted::sort(talk, run, pr, &polled);
     let mut found = PollResult::default();
     if let Some(head) = wanted.checks {
         match talk.forge.checks(pr, head) {
@@ -41,6 +39,9 @@ pub(super) fn read(
             Err(problem) => found.missing = Some(format!("checks: {problem}")),
         }
     }
+    // What people wrote comes last: nothing else takes time after it.
+    let polled = talk.poll(pr, Since(since))?;
+    let mut sorted = Sorted::sort(talk, run, pr, &polled);
     if wanted.opinions || polled.comments.iter().any(approval::is_verdict) {
         sorted.weigh(talk, pr, &mut found)?;
     }

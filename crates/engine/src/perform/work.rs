@@ -8,7 +8,7 @@ use crate::ports::{
 use drive_core::ids::{BranchName, CommitSha, RemoteName, SandboxId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::review::shown;
-use drive_core::run::{ChangedLines, EffectResult};
+use drive_core::run::{ChangedLines, EffectResult, Flow, RoundStep, Run, Stage};
 use drive_core::sandbox::{Lifetime, Sandbox};
 use std::path::Path;
 
@@ -230,8 +230,29 @@ impl World<'_> {
     ) -> Result<EffectResult, Problem> {
         let sandbox = self.require_sandbox(task, id)?;
         let place = Place::Sandbox(&sandbox);
+        if is_applying(task.run) {
+            let text = self.exact_file(place, commit, path)?;
+            return Ok(EffectResult::FileRead { text });
+        }
         let text = self.history.read_file(place, commit, path, FILE_BYTES)?;
         Ok(EffectResult::FileRead { text })
+    }
+
+    /// One file of a commit that is written back: as it stands, or not at all. A link, other bytes than
+    /// UTF-8 and what would be redacted on the way cannot be.
+    fn exact_file(
+        &self,
+        place: Place<'_>,
+        commit: &str,
+        path: &str,
+    ) -> Result<Option<String>, Problem> {
+        let mut found = self
+            .history
+            .plain_files(place, commit, &[path], FILE_BYTES)?;
+        let text = found.pop().map(|(_, text)| text);
+        let secrets = self.secrets.secrets();
+        let is_exact = |text: &String| !text.contains('\u{fffd}') && secrets.redact(text) == *text;
+        Ok(text.filter(is_exact))
     }
 
     /// What the branch changes, and what it changed since a commit, within what an agent can be told.
@@ -362,4 +383,12 @@ fn told_large(file: &LargeFile) -> String {
         file.path.display(),
         file.bytes / 1_000_000
     )
+}
+
+/// Whether the run makes a suggestion in a file.
+fn is_applying(run: &Run) -> bool {
+    let Flow::Phase { phase } = &run.flow else {
+        return false;
+    };
+    matches!(&phase.stage, Stage::Working { round } if matches!(round.step, RoundStep::Apply { .. }))
 }

@@ -3,10 +3,10 @@
 
 use super::client::Client;
 use super::poll::COMMENT_PAGES;
-use drive_core::Problem;
 use drive_core::forge::github::review_state;
 use drive_core::forge::{Aside, Author, Comment, CommentKey, CommentRef, ReviewState, Surface};
 use drive_core::ids::{CommentId, CommitSha, PrNumber};
+use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -119,6 +119,15 @@ impl Client {
             if wanted.is_empty() {
                 break;
             }
+        }
+        if !wanted.is_empty() {
+            return Err(Problem::new(
+                Kind::ForgeListTooLong,
+                format!(
+                    "a list of `{}` has more than {COMMENT_PAGES} pages",
+                    self.repo()
+                ),
+            ));
         }
         let read_at = read_at.unwrap_or(Timestamp::UNIX_EPOCH);
         for reviews in found.values_mut() {

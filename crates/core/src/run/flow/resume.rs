@@ -58,12 +58,12 @@ pub(super) fn suspend(run: &mut Run) {
     if run.shutdown.is_some() || step_under_way(run).is_some() {
         return;
     }
-    let Flow::Phase { phase } = &mut run.flow else {
+    let Flow::Phase { phase: state } = &mut run.flow else {
         return;
     };
-    let is_summary = matches!(phase.stage, Stage::PostingSummary { .. });
+    let is_summary = matches!(state.stage, Stage::PostingSummary { .. });
     let (Stage::PostingReview { stopped, .. } | Stage::PostingSummary { stopped }) =
-        &mut phase.stage
+        &mut state.stage
     else {
         return;
     };
@@ -71,7 +71,8 @@ pub(super) fn suspend(run: &mut Run) {
         ForgeAct::Summarize { .. } => is_summary,
         ForgeAct::PostReview { .. } => !is_summary,
         ForgeAct::PostComment { .. } => {
-            !is_summary && !key.is_some_and(|key| key.starts_with(INJECTED))
+            let is_apart = |key: &str| key.starts_with(INJECTED) || phase::is_said(key);
+            !is_summary && !key.is_some_and(is_apart)
         }
         ForgeAct::Poll { .. }
         | ForgeAct::React { .. }
@@ -96,7 +97,7 @@ pub(super) fn suspend(run: &mut Run) {
         }
         None
     });
-    let retry = phase.retry.take().map(|retry| retry.effect);
+    let retry = state.retry.take().map(|retry| retry.effect);
     *stopped = retry.or(pending).map(Box::new);
 }
 

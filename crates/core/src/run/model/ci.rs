@@ -1,6 +1,7 @@
 //! What is known of the checks of a pull request.
 
 use crate::forge::Checks;
+use crate::forge::checks::{Gate, gate};
 use crate::ids::CommitSha;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,9 @@ pub struct Ci {
     /// The checks as they were read last, without their logs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<Checks>,
+    /// The names of the checks that the commit before had: this one will have them too.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub expected: BTreeSet<String>,
     /// Why the token cannot read them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
@@ -39,12 +43,27 @@ impl Ci {
         known.filter(|checks| Some(&checks.head) == head)
     }
 
+    /// What checks say that were read, but for drive's own. None at all is no result where the commit
+    /// before had some.
+    pub fn gate(&self, checks: &Checks) -> Gate {
+        let others = checks.without_own();
+        if others.checks.is_empty() && others.required.is_empty() && !self.expected.is_empty() {
+            return Gate::Missing {
+                names: self.expected.iter().cloned().collect(),
+            };
+        }
+        gate(&others)
+    }
+
     /// Takes up a reading, and forgets what was known of another commit.
     pub(in crate::run) fn read(&mut self, mut checks: Checks) {
         let is_same = self.of(Some(&checks.head)).is_some();
         if !is_same {
             self.taken.clear();
             self.since = None;
+            let before = self.checks.take().map(|known| known.without_own().checks);
+            let names = before.into_iter().flatten().map(|check| check.name);
+            self.expected = names.collect();
         }
         for check in &mut checks.checks {
             check.failure = None;

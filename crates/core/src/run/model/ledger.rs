@@ -135,10 +135,12 @@ impl Ledger {
     pub(in crate::run) fn insert(&mut self, entry: Entry, is_whole: bool) -> bool {
         let comment = entry.key.comment();
         let is_new = self.is_news(&entry, is_whole);
-        if self.is_later(&entry) {
+        // A whole reading shows what stands.
+        if is_whole || self.is_later(&entry) {
             let known = self.known(&entry).map(|known| known.key.clone());
             if let Some(known) = known.as_ref().and_then(|key| self.entries.get_mut(key)) {
                 known.edited_at = entry.edited_at;
+                known.line = entry.line;
             }
             self.supersede(comment, known.as_ref());
         }
@@ -151,7 +153,7 @@ impl Ledger {
     /// Whether an entry would be taken up.
     pub fn is_news(&self, entry: &Entry, is_whole: bool) -> bool {
         match self.known(entry).map(|known| &known.life) {
-            Some(Life::Superseded) => self.is_later(entry),
+            Some(Life::Superseded) => is_whole || self.is_later(entry),
             Some(Life::Withdrawn { .. }) => true,
             Some(
                 Life::Seen
@@ -177,7 +179,12 @@ impl Ledger {
         versions.all(|known| entry.changed_at() > known.changed_at())
     }
 
-    /// What waits of a comment is not asked for any more, but for this version.
+    /// What waits of a comment is not asked for any more.
+    pub(in crate::run) fn take_back(&mut self, comment: CommentRef) {
+        self.supersede(comment, None);
+    }
+
+    /// The same but for this version.
     fn supersede(&mut self, comment: CommentRef, but: Option<&CommentVersion>) {
         let waiting = self
             .versions(comment)
@@ -304,10 +311,10 @@ impl Ledger {
     /// Gives one back that a fixer failed with. Where it was edited meanwhile, the newer version
     /// counts.
     pub(in crate::run) fn give_back(&mut self, key: &CommentVersion, life: Life) {
-        let changed_at = self.entries.get(key).map(Entry::changed_at);
+        let seen_at = self.entries.get(key).map(|entry| entry.seen_at);
         let is_edited = self
             .versions(key.comment())
-            .any(|known| Some(known.changed_at()) > changed_at);
+            .any(|known| Some(known.seen_at) > seen_at);
         self.set(key, if is_edited { Life::Superseded } else { life });
     }
 
@@ -414,7 +421,9 @@ impl Entry {
             || is_old
                 && (self.changed_at() == other.changed_at()
                     || self.body == other.body
-                    || is_cut && other.body.starts_with(&self.body))
+                    || is_cut
+                        && other.changed_at() <= self.changed_at()
+                        && other.body.starts_with(&self.body))
     }
 
     /// The name under which a fixer answers it, unique over all surfaces.

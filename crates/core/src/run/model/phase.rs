@@ -4,7 +4,7 @@ use super::ask::Injected;
 use super::ci::Ci;
 use super::effect::Effect;
 use super::forge_act::{ForgeAct, PollResult};
-use super::ledger::{Entry, Ledger};
+use super::ledger::{Entry, Ledger, thread_of};
 use super::merge::Merge;
 use super::outcome::OutcomeStatus;
 use super::promotion::Judged;
@@ -14,9 +14,9 @@ use super::round::Round;
 use super::threads::Threads;
 use super::watch::Watch;
 use crate::Problem;
-use crate::forge::checks::{Gate, gate};
+use crate::forge::checks::Gate;
 use crate::forge::inline::FileDiff;
-use crate::forge::{Comment, CommentRef};
+use crate::forge::{Aside, Comment, CommentRef};
 use crate::ids::{CommitSha, EffectKey};
 use crate::phase::PhaseName;
 use crate::plan::Plan;
@@ -339,9 +339,17 @@ pub struct Retry {
 }
 
 impl Phase {
+    /// How a person put a comment aside. A thread that drive resolved itself still takes comments.
+    pub fn put_aside(&self, comment: &Comment) -> Option<Aside> {
+        let how = comment.put_aside()?;
+        let thread = thread_of(comment.key.comment(), comment.in_reply_to);
+        let is_ours = how == Aside::Resolved && self.ledger.is_resolved(thread);
+        (!is_ours).then_some(how)
+    }
+
     /// The comments that were not taken up yet, and ask for something.
     pub fn unread(&self, comments: &[Comment]) -> Vec<Entry> {
-        let asked = comments.iter().filter(|one| one.put_aside().is_none());
+        let asked = comments.iter().filter(|one| self.put_aside(one).is_none());
         let entries = asked.filter_map(|one| Entry::of_comment(one, one.key.updated_at));
         entries
             .filter(|entry| self.ledger.is_news(entry, true))
@@ -356,7 +364,7 @@ impl Phase {
             || poll
                 .checks
                 .as_ref()
-                .is_some_and(|checks| gate(&checks.without_own()) != Gate::Green)
+                .is_some_and(|checks| self.ci.gate(checks) != Gate::Green)
             || !self.unread(&poll.comments).is_empty()
     }
 

@@ -437,7 +437,8 @@ fn a_suggestion_is_applied_as_it_stands_without_an_agent() {
             text: Some("a\nb\nc\n".into()),
         },
     );
-    let suggests = comment(5, "Shorter:\n```suggestion\nB\n```");
+    let mut suggests = comment(5, "Shorter:\n```suggestion\nB\n```");
+    suggests.commit = Some(CommitSha::new(head(1)));
     scene.sees(seen(std::slice::from_ref(&suggests)));
     assert_eq!(scene.jobs.len(), 0);
     let written = scene.performed.iter().find_map(|effect| match effect {
@@ -453,7 +454,9 @@ fn a_suggestion_is_applied_as_it_stands_without_an_agent() {
 fn a_suggestion_that_does_not_fit_its_file_goes_to_a_fixer() {
     let mut scene = Scene::watching(terms());
     scene.answer("readFile", EffectResult::FileRead { text: None });
-    scene.sees(seen(&[comment(5, "```suggestion\nB\n```")]));
+    let mut suggests = comment(5, "```suggestion\nB\n```");
+    suggests.commit = Some(CommitSha::new(head(1)));
+    scene.sees(seen(&[suggests]));
     assert_eq!(scene.jobs.len(), 1);
     assert_eq!(scene.bodies(), [format!("Fixed in {}.", short(2))]);
 }

@@ -4,12 +4,14 @@
 use super::super::super::model::{DoneWhen, Makes, OutcomeStatus, Remark, ReviewOf, Stage};
 use super::PhaseFlow;
 use super::texts::{check_text, same_failure};
-use crate::forge::checks::{Check, CheckState, Checks, Gate, gate};
+use crate::forge::checks::{Check, CheckState, Checks, Gate};
 use crate::problem::{Kind, Problem};
 use crate::time::after;
 
 /// On how many commits the same failure is seen before no fixer gets it any more.
 const MOST_SAME: u32 = 3;
+/// On how many commits a check fails, for whatever reason, before no fixer gets it any more.
+const MOST_FAILURES: u32 = 8;
 /// The author of what a check found.
 const CI: &str = "CI";
 
@@ -45,10 +47,15 @@ impl PhaseFlow<'_> {
             }
             news = true;
             let print = check.fingerprint();
-            let seen = self.state.ci.failures.entry(print.clone()).or_default();
-            *seen += 1;
-            if *seen >= MOST_SAME {
-                let body = same_failure(&check, *seen);
+            let failures = &mut self.state.ci.failures;
+            let mut count = |key: String| {
+                let seen = failures.entry(key).or_default();
+                *seen += 1;
+                *seen
+            };
+            let (same, any) = (count(print.clone()), count(format!("name/{}", check.name)));
+            if same >= MOST_SAME || any >= MOST_FAILURES {
+                let body = same_failure(&check, same);
                 self.say(&format!("check/{print}"), body);
             } else {
                 self.state.findings.push(Remark {
@@ -69,7 +76,7 @@ impl PhaseFlow<'_> {
     /// What the checks of the published commit say. Drive's own are left to the forge.
     fn checks_gate(&self) -> Gate {
         let known = self.state.ci.of(self.state.pushed.as_ref());
-        known.map_or(Gate::Green, |known| gate(&known.without_own()))
+        known.map_or(Gate::Green, |known| self.state.ci.gate(known))
     }
 
     /// Waits for checks that have not ended, within the limit. Returns whether it waits.

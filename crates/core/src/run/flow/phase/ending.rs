@@ -30,6 +30,7 @@ impl PhaseFlow<'_> {
     pub(super) fn post_limit(&mut self) {
         let limit = self.state.limit().unwrap_or_default();
         let body = limit_comment(limit, self.run, &self.state.ledger);
+        self.told_by_limit();
         let mut key = format!("limit/{}/{}", self.state.rounds, self.state.extra_rounds);
         if self.run.granted.is_some() {
             // The same rounds may meet the limit of a raised budget again.
@@ -42,7 +43,6 @@ impl PhaseFlow<'_> {
         if let EffectResult::Failed { problem } = result {
             return self.try_again(key, effect, &problem);
         }
-        self.told_by_limit();
         self.close_batch();
     }
 
@@ -302,6 +302,12 @@ impl PhaseFlow<'_> {
         self.run.pending.clear();
         self.run.timers.clear();
         self.state.retry = None;
+        let to_say = std::mem::take(&mut self.state.watch.to_say).into_iter();
+        let said = to_say.map(|(key, body)| ClosingPost {
+            act: ForgeAct::PostComment { body },
+            key: Some(key),
+        });
+        let posts = said.chain(posts).collect();
         self.post_next(posts, status, failure);
     }
 

@@ -5,7 +5,7 @@ use super::super::super::model::{
     Effect, EffectResult, Entry, ForgeAct, Heard, Life, Objected, OutcomeStatus, Stage, Timer,
 };
 use super::PhaseFlow;
-use super::texts::{objection_comment, waits_reply};
+use super::texts::{MOST_LISTED, objection_comment, waits_reply};
 use crate::forge::{Comment, CommentVersion};
 use crate::problem::{Kind, Problem};
 use crate::time::after;
@@ -21,7 +21,7 @@ const MOST_WAITS: usize = 5;
 
 impl PhaseFlow<'_> {
     /// Whether the last reading was a whole one of the commit that is published, and complete.
-    fn is_heard(&self) -> bool {
+    pub(super) fn is_heard(&self) -> bool {
         let watch = &self.state.watch;
         let wanted = Heard {
             head: self.state.pushed.clone(),
@@ -54,14 +54,14 @@ impl PhaseFlow<'_> {
     pub(super) fn note_reading(&mut self, is_whole: bool, missing: Option<&String>) {
         let watch = &mut self.state.watch;
         let head = watch.asking.take();
-        let is_needed = std::mem::take(&mut watch.whole);
         watch.trouble = missing.cloned();
         if missing.is_some() {
             watch.heard = None;
-            watch.whole = is_needed;
-            watch.unheard += u32::from(is_needed);
+            watch.unheard += u32::from(watch.whole && is_whole);
             return;
         }
+        // One that is still wanted is not replaced by what changed.
+        watch.whole &= !is_whole;
         watch.heard = Some(Heard { head, is_whole });
         watch.unheard = 0;
         if is_whole {
@@ -111,6 +111,14 @@ impl PhaseFlow<'_> {
         let by: Vec<&str> = objections.iter().map(|one| one.by.as_str()).collect();
         let key = format!("objection/{head}/{}", by.join("/"));
         self.say(&key, body);
+    }
+
+    /// Nobody is named whose review was taken back before it could be said.
+    pub(super) fn forget_objections(&mut self) {
+        if self.state.watch.objections.is_empty() {
+            let to_say = &mut self.state.watch.to_say;
+            to_say.retain(|key, _| !key.starts_with("said/objection/"));
+        }
     }
 
     /// Says something on the pull request once, besides the worker's own posts.
@@ -165,9 +173,10 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Everybody whose comment the limit's own text lists was told by it.
+    /// Everybody whose comment the limit's own text lists is told by it.
     pub(super) fn told_by_limit(&mut self) {
-        let open = self.state.ledger.open().map(|entry| entry.key.clone());
+        let open = self.state.ledger.open().take(MOST_LISTED);
+        let open = open.map(|entry| entry.key.clone());
         let open: Vec<CommentVersion> = open.collect();
         for key in open {
             self.state.ledger.tell(&key);
@@ -195,7 +204,7 @@ impl PhaseFlow<'_> {
 }
 
 /// Whether a post is one of those that no step of the worker waits for.
-pub(super) fn is_said(key: &str) -> bool {
+pub(in crate::run) fn is_said(key: &str) -> bool {
     key.starts_with(SAID) || key.starts_with(WAITS)
 }
 

@@ -237,8 +237,10 @@ impl PhaseFlow<'_> {
     fn merge_done(&mut self, round: Round) {
         let is_same = round.head_before == self.run.work.head_sha;
         match (&round.job, &self.state.next) {
-            // Somebody commented meanwhile.
-            (RoundJob::CheckBase, Move::Done) if is_same && self.has_work() => {
+            // Somebody commented meanwhile, or the pull request could not be read.
+            (RoundJob::CheckBase, Move::Done)
+                if is_same && (self.has_work() || !self.is_heard()) =>
+            {
                 self.state.stage = Stage::Watching;
                 self.proceed();
             }

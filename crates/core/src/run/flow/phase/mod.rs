@@ -26,6 +26,7 @@ mod watch;
 
 pub(in crate::run) use checks::named;
 pub(super) use ending::post;
+pub(super) use hearing::is_said;
 pub(super) use texts::{merged_unheard, objected};
 
 use super::super::model::{
@@ -136,13 +137,11 @@ impl PhaseFlow<'_> {
             if let ForgeAct::React { .. } = act {
                 return self.react_next();
             }
-            if let Some(key) = idempotency_key
-                .as_deref()
-                .filter(|key| hearing::is_said(key))
-            {
+            let is_closing = matches!(self.state.stage, Stage::Closing { .. });
+            let said = idempotency_key.as_deref().filter(|key| is_said(key));
+            if let Some(key) = said.filter(|_| !is_closing) {
                 return self.was_said(key, &result);
             }
-            let is_closing = matches!(self.state.stage, Stage::Closing { .. });
             if let (ForgeAct::UpdateBody { .. }, false) = (act, is_closing) {
                 return self.described(&result);
             }

@@ -260,7 +260,8 @@ impl PhaseFlow<'_> {
         }
         let findings = std::mem::take(findings);
         if costs_time {
-            self.state.findings = findings
+            let later = std::mem::replace(&mut self.state.findings, findings);
+            self.state.findings.extend(later);
         } else {
             for finding in &findings {
                 let answer = Answer {

@@ -6,16 +6,19 @@ use super::PhaseFlow;
 use crate::agent::answer::{CommentAction, CommentAnswer};
 use crate::forge::suggestion::{Replacement, applied};
 use crate::forge::{CommentVersion, Surface};
+use crate::ids::CommitSha;
 
 impl PhaseFlow<'_> {
     /// Begins a round for the suggestions in one file. Returns whether there are any.
     pub(super) fn apply_suggestions(&mut self, number: u32) -> bool {
-        let waiting = self.state.ledger.open().filter_map(suggestion);
+        let head = self.head();
+        let waiting = self.state.ledger.open();
+        let waiting = waiting.filter_map(|entry| suggestion(entry, head.as_ref()));
         let mut waiting: Vec<(CommentVersion, String, Replacement)> = waiting.collect();
         let Some(path) = waiting.first().map(|(_, path, _)| path.clone()) else {
             return false;
         };
-        let Some(head) = self.head() else {
+        let Some(head) = head else {
             return false;
         };
         waiting.retain(|(_, other, _)| *other == path);
@@ -81,11 +84,15 @@ impl PhaseFlow<'_> {
 }
 
 /// What a comment suggests that nobody tried to make yet.
-fn suggestion(entry: &Entry) -> Option<(CommentVersion, String, Replacement)> {
+fn suggestion(
+    entry: &Entry,
+    head: Option<&CommitSha>,
+) -> Option<(CommentVersion, String, Replacement)> {
     let is_fresh = entry.life == Life::Seen && entry.tries == 0 && entry.review.is_none();
     if !is_fresh || entry.key.surface != Surface::Inline {
         return None;
     }
-    let edit = Replacement::of(&entry.body, entry.line?, entry.origin.as_ref())?;
+    let is_current = entry.commit.as_ref() == head;
+    let edit = Replacement::of(&entry.body, entry.line?, entry.origin.as_ref(), is_current)?;
     Some((entry.key.clone(), entry.path.clone()?, edit))
 }

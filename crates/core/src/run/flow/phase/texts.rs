@@ -28,7 +28,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 /// How many comments are listed by name.
-const MOST_LISTED: usize = 20;
+pub(super) const MOST_LISTED: usize = 20;
 /// How much of the description the plan may take.
 const PLAN_CHARS: usize = 30_000;
 /// The least room that the record needs to be worth showing.
@@ -139,8 +139,13 @@ pub(super) fn check_text(check: &Check) -> String {
 /// Said once no fixer gets a failure any more.
 pub(super) fn same_failure(check: &Check, commits: u32) -> String {
     let name = code(&check.name, REASON_CHARS);
+    let why = if commits > 1 {
+        format!("failed for the same reason on {commits} commits")
+    } else {
+        "keeps failing".to_owned()
+    };
     format!(
-        "Check {name} failed for the same reason on {commits} commits. Drive stopped trying to fix it; \
+        "Check {name} {why}. Drive stopped trying to fix it; \
          a person has to look at it."
     )
 }

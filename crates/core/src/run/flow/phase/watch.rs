@@ -3,12 +3,12 @@
 
 use super::super::super::model::{
     ClosingPost, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, OutcomeStatus, PhaseEnd,
-    PollResult, Stage, Timer, thread_of,
+    PollResult, Stage, Timer,
 };
 use super::PhaseFlow;
 use super::ending::post;
 use super::texts;
-use crate::forge::{Aside, Comment, PrState};
+use crate::forge::PrState;
 use crate::problem::{Kind, Problem};
 use crate::review::Move;
 use crate::time::after;
@@ -89,7 +89,7 @@ impl PhaseFlow<'_> {
             // A request that came meanwhile must not be judged by an older poll.
             self.poll();
         } else {
-            if self.is_over(failed) {
+            if self.is_over(failed || self.state.watch.heard.is_none()) {
                 return self.time_out();
             }
             let pause = self.state.watch.backoff.next_wait();
@@ -117,11 +117,16 @@ impl PhaseFlow<'_> {
         let mut news = false;
         if self.terms.hears_comments() {
             for comment in &poll.comments {
-                if let Some(how) = self.put_aside(comment) {
+                if let Some(how) = self.state.put_aside(comment) {
                     self.state.ledger.withdraw(comment.key.comment(), how);
-                } else if let Some(entry) = Entry::of_comment(comment, self.now)
-                    && self.enter(entry, is_whole)
-                {
+                    continue;
+                }
+                let Some(entry) = Entry::of_comment(comment, self.now) else {
+                    // What was asked for was taken back.
+                    self.state.ledger.take_back(comment.key.comment());
+                    continue;
+                };
+                if self.enter(entry, is_whole) {
                     self.state.watch.eyes.push_back(comment.key.comment());
                     news = true;
                 }
@@ -143,6 +148,7 @@ impl PhaseFlow<'_> {
         }
         if let Some(objections) = poll.objections {
             self.state.watch.objections = objections;
+            self.forget_objections();
         }
         self.state.record.overheard(&poll.comments, poll.ignored);
         if let Some(head) = poll.head {
@@ -150,7 +156,7 @@ impl PhaseFlow<'_> {
             let is_known = known.into_iter().any(|one| one.as_ref() == Some(&head));
             self.state.watch.moved = (!is_known).then_some(head);
         }
-        if self.state.next == Move::Done && self.state.ledger.has_waiting() {
+        if self.state.next == Move::Done && self.has_work() {
             self.state.counts.late_rounds += 1;
         }
         if news {
@@ -196,14 +202,6 @@ impl PhaseFlow<'_> {
 
     fn is_landing(&self) -> bool {
         matches!(self.state.stage, Stage::Promoting | Stage::Landing)
-    }
-
-    /// How a person put a comment aside. A thread that drive resolved itself still takes comments.
-    fn put_aside(&self, comment: &Comment) -> Option<Aside> {
-        let how = comment.put_aside()?;
-        let thread = thread_of(comment.key.comment(), comment.in_reply_to);
-        let is_ours = how == Aside::Resolved && self.state.ledger.is_resolved(thread);
-        (!is_ours).then_some(how)
     }
 
     /// Enters a comment or finding in the ledger and in its thread.
