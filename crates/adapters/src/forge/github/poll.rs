@@ -11,7 +11,7 @@ use super::client::{Client, Reader};
 use super::lists::Reading;
 use super::read;
 use super::refusal::rate_limited;
-use super::review_query::Reviews;
+use super::review_query::{COMMENT_PAGES, Reviews};
 use drive_core::Problem;
 use drive_core::forge::{Comment, CommentKey, PullRequest, Surface};
 use drive_core::ids::{CommentId, PrNumber};
@@ -22,8 +22,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How far each poll reaches back behind the cursor: a forge's lists may lag behind its clock.
 const OVERLAP: SignedDuration = SignedDuration::from_secs(60);
-/// Pages of comments in one poll. More of them come with the next poll.
-pub(super) const COMMENT_PAGES: usize = 20;
 /// Pages of changed pull requests before each watched one is asked for by itself.
 const PULL_PAGES: usize = 10;
 /// Pull requests whose reviews are asked for together.

@@ -2,7 +2,6 @@
 //! in one request.
 
 use super::client::Client;
-use super::poll::COMMENT_PAGES;
 use drive_core::forge::github::review_state;
 use drive_core::forge::{Aside, Author, Comment, CommentKey, CommentRef, ReviewState, Surface};
 use drive_core::ids::{CommentId, CommitSha, PrNumber};
@@ -11,6 +10,9 @@ use drive_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+
+/// Pages of comments in one poll. More of them come with the next poll.
+pub(super) const COMMENT_PAGES: usize = 20;
 
 /// The lists of a pull request that are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -372,9 +372,9 @@ pub const DIFF: &str = "--- /dev/null\n+++ b/src/login.rs\n@@ -0,0 +1,5 @@\n+a\n
 fn forge_answer(act: &ForgeAct) -> ForgeAnswer {
     match act {
         ForgeAct::PostReview { head, lines, .. } => {
-            // The ids of a forge are unique.
-            let sum: u64 = head.as_str().bytes().map(u64::from).sum();
-            let apart = 1000 * sum.abs_diff(40 * u64::from(b'b'));
+            // The ids of a forge are unique; the heads of most tests are counted.
+            let last = head.as_str().chars().last().and_then(|c| c.to_digit(10));
+            let apart = 1000 * u64::from(last.unwrap_or(1).saturating_sub(1));
             ForgeAnswer::ReviewPosted {
                 review: comment_ref(Surface::Review, 100 + apart),
                 lines: (0..lines.len() as u64)

@@ -176,7 +176,7 @@ fn an_approval_that_was_taken_back_before_it_counted_does_not_count() {
             _ => None,
         })
         .collect();
-    assert_eq!(asked, [false, true], "one that stands is asked for again");
+    assert_eq!(asked, [true, true], "one that stands is asked for again");
     scene.sees(PollResult::default());
     assert_eq!(scene.run.outcome, None);
     scene.sees(PollResult {

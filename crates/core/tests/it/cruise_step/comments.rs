@@ -338,7 +338,12 @@ fn a_comment_whose_line_is_gone_is_handed_over_with_its_lines_and_hunk() {
         origin: Some(origin.clone()),
         ..comment(6, "y")
     };
-    scene.sees(seen(&[outdated, current]));
+    let one_line = Comment {
+        commit: Some(CommitSha::new(head(1))),
+        origin: Some(LineOrigin::new(None, 3, None)),
+        ..comment(7, "z")
+    };
+    scene.sees(seen(&[outdated, current, one_line]));
     let job = &scene.jobs[0];
     let given: Vec<Option<LineOrigin>> = job
         .input
@@ -346,7 +351,8 @@ fn a_comment_whose_line_is_gone_is_handed_over_with_its_lines_and_hunk() {
         .iter()
         .map(|one| one.origin.clone())
         .collect();
-    assert_eq!(given, [Some(origin), None]);
+    // A range is told whole, also where it still stands.
+    assert_eq!(given, [Some(origin.clone()), Some(origin), None]);
     assert!(job.prompt.contains("lines 2 to 3"), "{}", job.prompt);
     assert!(job.prompt.contains("+three"), "{}", job.prompt);
 }
