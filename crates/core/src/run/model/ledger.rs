@@ -5,22 +5,14 @@
 //! was is answered again. One that was only touched is not.
 
 use super::comment_answer::{Answer, FixerResult};
-use super::remark::ReviewOf;
-use crate::agent::answer::REVIEW_COMPLETE;
-use crate::forge::approval::work_in;
-use crate::forge::marker::visible;
-use crate::forge::{Aside, Comment, CommentRef, CommentVersion, LineOrigin, Surface};
-use crate::ids::{CommentId, CommitSha};
-use crate::time::Timestamp;
+use super::entry::{Entry, Life, REMEMBERED_CHARS};
+use crate::forge::{Aside, CommentRef, CommentVersion};
+use crate::ids::CommentId;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How much of a comment stays once it was answered: enough to recognise it in a list.
-const REMEMBERED_CHARS: usize = 200;
 /// How often one comment is given to a fixer that fails.
 pub(in crate::run) const MOST_TRIES: u32 = 3;
-/// How many characters of one comment a fixer gets.
-const LONGEST_BODY: usize = 32 * 1024;
 
 /// Every comment that counts, by its version. It is written as the list of its entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,105 +20,6 @@ pub struct Ledger {
     entries: BTreeMap<CommentVersion, Entry>,
     /// The open ones, so that an event costs the same however many comments were answered before.
     open: BTreeSet<CommentVersion>,
-}
-
-/// One comment and its state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Entry {
-    /// Which comment, in which version.
-    pub key: CommentVersion,
-    /// Who wrote it.
-    pub author: String,
-    /// The file it is about.
-    pub path: Option<String>,
-    /// The line it is about.
-    pub line: Option<u64>,
-    /// Where it was written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<LineOrigin>,
-    /// The comment that began its thread on a line.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thread: Option<CommentId>,
-    /// The commit it was given on.
-    pub commit: Option<CommitSha>,
-    /// A link for people.
-    pub url: Option<String>,
-    /// Its text; only the beginning once it is answered.
-    pub body: String,
-    /// When it was seen.
-    pub seen_at: Timestamp,
-    /// When it was last changed, by the forge's clock; `None` for what drive posted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub edited_at: Option<Timestamp>,
-    /// Whether its author was told what it waits for.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub told: bool,
-    /// How often a fixer got it.
-    pub tries: u32,
-    /// From which review it is; `None` for what a person wrote.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub review: Option<ReviewOf>,
-    /// The findings that it lists; none where it is about one thing.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<Part>,
-    /// Its state.
-    pub life: Life,
-}
-
-/// One of several findings in one comment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Part {
-    /// The file it is about.
-    pub file: Option<String>,
-    /// The line it is about.
-    pub line: Option<u64>,
-    /// The finding; only the beginning once it is answered.
-    pub body: String,
-    /// How it was dealt with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
-}
-
-/// The state of a comment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", tag = "life")]
-pub enum Life {
-    /// It waits for a fixer.
-    Seen,
-    /// A fixer has it.
-    Dispatched {
-        /// In which round.
-        round: u32,
-    },
-    /// The fix is published; the reply is due.
-    Pushed {
-        /// How it was dealt with.
-        answer: Answer,
-    },
-    /// The reply is posted.
-    Replied {
-        /// How it was dealt with.
-        answer: Answer,
-        /// The reply, if its id is known.
-        reply: Option<CommentRef>,
-    },
-    /// No reply can be posted.
-    Unanswerable {
-        /// The reason.
-        why: String,
-    },
-    /// No fixer gets it: no review is left after it, or one declined it and its reviewer insists. A
-    /// person decides.
-    Left,
-    /// It was edited before anybody took it up; the newer version counts.
-    Superseded,
-    /// A person put it aside before anybody took it up.
-    Withdrawn {
-        /// How.
-        how: Aside,
-    },
 }
 
 impl Ledger {
@@ -378,138 +271,6 @@ impl<'de> Deserialize<'de> for Ledger {
             ledger.put(entry);
         }
         Ok(ledger)
-    }
-}
-
-impl Entry {
-    /// A comment that waits for a fixer; `None` for one that asks for nothing.
-    pub fn of_comment(comment: &Comment, now: Timestamp) -> Option<Self> {
-        let body = visible(&comment.body);
-        let asks = is_actionable(body) && work_in(comment, body);
-        asks.then(|| Self {
-            key: CommentVersion::new(comment.key.comment(), body),
-            author: comment.author.login.clone().unwrap_or_default(),
-            path: comment.path.clone(),
-            line: comment.line,
-            origin: comment.origin.clone(),
-            thread: thread_of(comment.key.comment(), comment.in_reply_to),
-            commit: comment.commit.clone(),
-            url: comment.url.clone(),
-            body: shortened(body),
-            seen_at: now,
-            edited_at: Some(comment.key.updated_at),
-            told: false,
-            tries: 0,
-            review: None,
-            parts: Vec::new(),
-            life: Life::Seen,
-        })
-    }
-
-    /// When these words were written, as far as is known.
-    fn changed_at(&self) -> Timestamp {
-        let edited_at = self.edited_at.or_else(|| self.key.words.edited_at());
-        edited_at.unwrap_or(self.seen_at)
-    }
-
-    /// Whether another version of the same comment says the same. An earlier journal kept the time of
-    /// the edit, and of long texts only the beginning.
-    fn has_words_of(&self, other: &Entry) -> bool {
-        let is_old = self.key.words.edited_at().is_some();
-        let is_cut = self.body.chars().count() >= REMEMBERED_CHARS;
-        self.key == other.key
-            || is_old
-                && (self.changed_at() == other.changed_at()
-                    || self.body == other.body
-                    || is_cut
-                        && other.changed_at() <= self.changed_at()
-                        && other.body.starts_with(&self.body))
-    }
-
-    /// The name under which a fixer answers it, unique over all surfaces.
-    pub fn id(&self) -> String {
-        format!("{}-{}", surface_name(self.key.surface), self.key.id)
-    }
-
-    /// The name under which a fixer answers one of the findings that it lists.
-    pub fn part_id(&self, place: usize) -> String {
-        format!("{}.{}", self.id(), place + 1)
-    }
-
-    /// What our reply to this version carries, so that it is found again.
-    pub fn reply_key(&self) -> String {
-        reply_key(&self.key)
-    }
-}
-
-/// The name of the one reply that a version of a comment gets.
-pub fn reply_key(key: &CommentVersion) -> String {
-    let surface = surface_name(key.surface);
-    format!("reply/{surface}-{}-{}", key.id, key.words.as_str())
-}
-
-impl Life {
-    /// The answer to post.
-    pub(in crate::run) fn pushed(&self) -> Option<&Answer> {
-        if let Life::Pushed { answer } = self {
-            return Some(answer);
-        }
-        None
-    }
-
-    /// What the fixer did about one that is answered.
-    fn action(&self) -> Option<FixerResult> {
-        match self {
-            Life::Replied { answer, .. } => Some(answer.action),
-            Life::Seen
-            | Life::Dispatched { .. }
-            | Life::Pushed { .. }
-            | Life::Unanswerable { .. }
-            | Life::Left
-            | Life::Superseded
-            | Life::Withdrawn { .. } => None,
-        }
-    }
-
-    /// Whether a fix, a reply or a decision is due.
-    pub fn is_open(&self) -> bool {
-        match self {
-            Life::Seen | Life::Dispatched { .. } | Life::Pushed { .. } | Life::Left => true,
-            Life::Replied { .. }
-            | Life::Unanswerable { .. }
-            | Life::Superseded
-            | Life::Withdrawn { .. } => false,
-        }
-    }
-}
-
-/// The comment that began the thread of this one; `None` where there are no threads.
-pub(in crate::run) fn thread_of(
-    comment: CommentRef,
-    in_reply_to: Option<CommentId>,
-) -> Option<CommentId> {
-    let is_inline = comment.surface == Surface::Inline;
-    is_inline.then(|| in_reply_to.unwrap_or(comment.id))
-}
-
-fn surface_name(surface: Surface) -> &'static str {
-    match surface {
-        Surface::Conversation => "conversation",
-        Surface::Inline => "inline",
-        Surface::Review => "review",
-    }
-}
-
-/// Whether a text asks for anything. The marker that ends a review does not.
-pub fn is_actionable(body: &str) -> bool {
-    let rest = body.replace(REVIEW_COMPLETE, "");
-    !rest.trim().is_empty()
-}
-
-fn shortened(body: &str) -> String {
-    match body.char_indices().nth(LONGEST_BODY) {
-        None => body.to_owned(),
-        Some((end, _)) => format!("{}…\n\n(truncated)", &body[..end]),
     }
 }
 

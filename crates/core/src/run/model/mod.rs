@@ -4,6 +4,7 @@ mod ask;
 mod ci;
 mod comment_answer;
 mod effect;
+mod entry;
 mod event;
 mod forge_act;
 mod format;
@@ -30,6 +31,7 @@ pub use ask::{Ask, Injected};
 pub use ci::Ci;
 pub use comment_answer::{Answer, FixerResult};
 pub use effect::{AgentJob, ChangedLines, Effect, EffectResult, JobComment, JobFinding, JobInput};
+pub use entry::{Entry, Life, Part, is_actionable, reply_key};
 pub use event::{Event, Note};
 pub use forge_act::{
     ForgeAct, ForgeAnswer, IgnoredComment, LineRemark, PollResult, VerifiedAgainst,
@@ -37,7 +39,7 @@ pub use forge_act::{
 pub use format::{
     EVENT_FORMAT, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event, write_run,
 };
-pub use ledger::{Entry, Ledger, Life, Part, is_actionable, reply_key};
+pub use ledger::Ledger;
 pub use merge::{BranchAt, Merge, MergeStep, MergeWhen};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use phase::{
@@ -62,4 +64,5 @@ pub use tree::{Child, ChildReport, ChildStage, ChildState, RunMessage};
 pub use watch::{Approved, Heard, Interrupted, Objected, Watch};
 
 pub(super) use ask::INJECTED;
-pub(super) use ledger::{MOST_TRIES, thread_of};
+pub(super) use entry::thread_of;
+pub(super) use ledger::MOST_TRIES;

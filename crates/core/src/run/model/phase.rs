@@ -3,8 +3,9 @@
 use super::ask::Injected;
 use super::ci::Ci;
 use super::effect::Effect;
+use super::entry::{Entry, thread_of};
 use super::forge_act::{ForgeAct, PollResult};
-use super::ledger::{Entry, Ledger, thread_of};
+use super::ledger::Ledger;
 use super::merge::Merge;
 use super::outcome::OutcomeStatus;
 use super::promotion::Judged;

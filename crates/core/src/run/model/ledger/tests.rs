@@ -1,7 +1,8 @@
+use super::super::entry::{LONGEST_BODY, reply_key};
 use super::*;
-use crate::forge::Author;
-use crate::forge::CommentKey;
-use crate::ids::{CommentId, PrNumber};
+use crate::forge::{Author, Comment, CommentKey, Surface};
+use crate::ids::PrNumber;
+use crate::time::Timestamp;
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
