@@ -6,6 +6,7 @@ use crate::team::promoting::{let_go, rule, rule_that_waits, workspaces};
 use drive_core::forge::ReviewState;
 use drive_testkit::github::{Fault, FaultKind, SimCheckRun, Simulator};
 use serde_json::json;
+use std::process::Child;
 
 fn hub(arena: &Arena) -> &Simulator {
     arena.simulator.as_ref().unwrap()
@@ -15,17 +16,23 @@ fn conversation(arena: &Arena) -> String {
     hub(arena).conversation(REPO, 1).join("\n---\n")
 }
 
-const PASSES: &str = "compile = [\"true\"]\ntargeted_tests = [\"grep\", \"two\", \"greet.txt\"]";
-
-/// It was merged past once.
-#[test]
-fn a_standing_request_for_changes_keeps_a_team_from_merging() {
+/// A team that is about to merge: what would be merged is being verified.
+fn in_verification() -> (Arena, Child) {
     let arena = Arena::simulated();
     rule_that_waits(&arena);
     arena.cast(PRIMARY, APPROVES);
     let args = ["spawn-team", TASK, "--mode", "github", "--auto-merge"];
     let team = arena.stage.start(&args);
     until("the verification", || !workspaces(&arena).is_empty());
+    (arena, team)
+}
+
+const PASSES: &str = "compile = [\"true\"]\ntargeted_tests = [\"grep\", \"two\", \"greet.txt\"]";
+
+/// It was merged past once.
+#[test]
+fn a_standing_request_for_changes_keeps_a_team_from_merging() {
+    let (arena, team) = in_verification();
     hub(&arena).review(REPO, "ann", 1, ReviewState::ChangesRequested, "");
     let ended = arena.checked(let_go(&arena, team));
     assert_eq!(
@@ -40,12 +47,7 @@ fn a_standing_request_for_changes_keeps_a_team_from_merging() {
 
 #[test]
 fn a_request_for_changes_that_was_dismissed_does_not_keep_a_team_from_merging() {
-    let arena = Arena::simulated();
-    rule_that_waits(&arena);
-    arena.cast(PRIMARY, APPROVES);
-    let args = ["spawn-team", TASK, "--mode", "github", "--auto-merge"];
-    let team = arena.stage.start(&args);
-    until("the verification", || !workspaces(&arena).is_empty());
+    let (arena, team) = in_verification();
     let review = hub(&arena).review(REPO, "ann", 1, ReviewState::ChangesRequested, "");
     hub(&arena).dismiss(REPO, review);
     let ended = arena.checked(let_go(&arena, team));
@@ -55,12 +57,7 @@ fn a_request_for_changes_that_was_dismissed_does_not_keep_a_team_from_merging() 
 
 #[test]
 fn a_stop_while_the_merge_is_verified_stops_it_and_is_answered() {
-    let arena = Arena::simulated();
-    rule_that_waits(&arena);
-    arena.cast(PRIMARY, APPROVES);
-    let args = ["spawn-team", TASK, "--mode", "github", "--auto-merge"];
-    let team = arena.stage.start(&args);
-    until("the verification", || !workspaces(&arena).is_empty());
+    let (arena, team) = in_verification();
     hub(&arena).comment(REPO, "ann", 1, "STOP: say hello first.");
     let ended = arena.checked(let_go(&arena, team));
     assert_eq!(
@@ -107,12 +104,7 @@ fn a_failed_check_is_fixed_before_a_team_merges() {
 
 #[test]
 fn a_pull_request_that_cannot_be_read_is_not_merged() {
-    let arena = Arena::simulated();
-    rule_that_waits(&arena);
-    arena.cast(PRIMARY, APPROVES);
-    let args = ["spawn-team", TASK, "--mode", "github", "--auto-merge"];
-    let team = arena.stage.start(&args);
-    until("the verification", || !workspaces(&arena).is_empty());
+    let (arena, team) = in_verification();
     // As often as one reading tries.
     hub(&arena).inject(Fault {
         method: "GET",
