@@ -129,13 +129,14 @@ fn judged_key(path: &Path) -> Check {
 /// Asks the forge whether a run could publish.
 fn access(doctor: &Doctor<'_>, repo: &str, credential: Credential) -> Check {
     match ask(doctor, repo, credential) {
-        Ok(warnings) if warnings.is_empty() => {
-            Check::ok(ACCESS, format!("branches and pull requests in `{repo}`"))
-        }
+        Ok(warnings) if warnings.is_empty() => Check::ok(
+            ACCESS,
+            format!("can push and open pull requests in `{repo}`"),
+        ),
         Ok(warnings) => Check::degraded(
             ACCESS,
             warnings.join("; "),
-            "runs work meanwhile; update the name when you can",
+            "runs still work; update `forge.repo` or the remote",
         ),
         Err(problem) => {
             let check = Check::from_problem(ACCESS, &problem);

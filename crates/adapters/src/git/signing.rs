@@ -141,7 +141,9 @@ fn new_commits(
         .ok()?;
     let count = listed.stdout.iter().filter(|byte| **byte == b'\n').count();
     if count > MOST_COMMITS {
-        return Err(failed(&format!("there are more than {MOST_COMMITS}")));
+        return Err(failed(&format!(
+            "there are more than {MOST_COMMITS} commits to sign"
+        )));
     }
     if count == 0 {
         return Ok(Vec::new());
@@ -380,7 +382,7 @@ fn complaint(said: &str, code: i32) -> String {
 fn failed(why: &str) -> Problem {
     Problem::new(
         Kind::SigningFailed,
-        format!("your git signs commits, and drive cannot: {why}"),
+        format!("cannot sign commits: {why}"),
     )
     .hint(
         "make `git commit -S` work without a question (`ssh-add`, or unlock the key in `gpg-agent`), or \

@@ -60,7 +60,9 @@ fn without_a_method_that_the_rules_leave_over_nothing_is_tried() {
     hub.simulator.require_linear_history(REPO);
     hub.simulator.allow_merge_methods(REPO, &["merge"]);
     let outcome = merge(&hub, &pr);
-    let reason = "`main` allows no merge method that `acme/widgets` has".to_owned();
+    let reason =
+        "the rules of `main` and the settings of `acme/widgets` allow no common merge method"
+            .to_owned();
     assert_eq!(outcome, MergeOutcome::Refused { reason });
     assert_eq!(merge_requests(&hub), 0);
 }

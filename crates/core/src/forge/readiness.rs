@@ -189,7 +189,7 @@ impl BranchRule {
 
     fn describe(&self) -> String {
         match self {
-            BranchRule::Creation => "nobody may create it".to_owned(),
+            BranchRule::Creation => "creating it is restricted".to_owned(),
             BranchRule::Update => "nobody may push to it".to_owned(),
             BranchRule::Signatures => "its commits must be signed".to_owned(),
             BranchRule::PullRequest => "it changes through pull requests only".to_owned(),
@@ -243,7 +243,7 @@ impl Finding {
                         names.join(", ")
                     ),
                 )
-                .hint("give the app read and write access to them, and accept it for the installation")
+                .hint("give the app read and write access to them, then accept the new permissions for its installation")
             }
             Finding::Rule(rule) => {
                 let named = branch.map_or_else(String::new, |branch| format!(" `{branch}`"));

@@ -220,7 +220,7 @@ fn describe_answer(answer: &ForgeAnswer, run: &Run) -> Option<String> {
         ForgeAnswer::BaseMoved => "not merged: the base has moved".to_owned(),
         ForgeAnswer::Unheard { poll } => match describe_comments(&poll.comments, run) {
             Some(comments) => format!("not merged: {comments}"),
-            None => "not merged: the pull request changed".to_owned(),
+            None => "not merged: a review or a check stands against it".to_owned(),
         },
         ForgeAnswer::ReviewPosted { .. } | ForgeAnswer::Posted { .. } | ForgeAnswer::Done => {
             return None;

@@ -148,10 +148,10 @@ impl App {
         // GitHub hands out PKCS #1; tools that convert keys write PKCS #8.
         match PrivateKeyDer::from_pem_slice(&pem) {
             Ok(PrivateKeyDer::Pkcs1(der)) => RsaKeyPair::from_der(der.secret_pkcs1_der())
-                .map_err(|error| self.unusable(&format!("it is no RSA key: {error}"))),
+                .map_err(|error| self.unusable(&format!("it is not an RSA private key: {error}"))),
             Ok(PrivateKeyDer::Pkcs8(der)) => RsaKeyPair::from_pkcs8(der.secret_pkcs8_der())
-                .map_err(|error| self.unusable(&format!("it is no RSA key: {error}"))),
-            Ok(_) => Err(self.unusable("it is no RSA key")),
+                .map_err(|error| self.unusable(&format!("it is not an RSA private key: {error}"))),
+            Ok(_) => Err(self.unusable("it is not an RSA private key")),
             Err(_) => Err(self.unusable("it contains no private key")),
         }
     }

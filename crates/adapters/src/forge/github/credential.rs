@@ -175,7 +175,7 @@ impl Credential {
         if token != *refused {
             return Ok(token);
         }
-        let problem = self.refused("; it still gives the same one", words);
+        let problem = self.refused("; asked again, it gives the same token", words);
         current.failed = Some((Some(token), around.clock.now(), problem.clone()));
         Err(problem)
     }

@@ -84,7 +84,10 @@ impl Client {
             return self.enqueue(pr, expected);
         }
         let mut outcome = MergeOutcome::Refused {
-            reason: format!("`{base}` allows no merge method that `{}` has", self.repo()),
+            reason: format!(
+                "the rules of `{base}` and the settings of `{}` allow no common merge method",
+                self.repo()
+            ),
         };
         for method in self.allowed_methods(&reading)?.within(&demands) {
             outcome = self.merge_by(pr, expected, method)?;

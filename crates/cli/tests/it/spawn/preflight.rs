@@ -113,7 +113,7 @@ fn the_doctor_tells_what_would_keep_a_run_from_publishing() {
         let check = check.unwrap();
         (text(&check["status"]), text(&check["detail"]))
     };
-    let fine = "branches and pull requests in `acme/widgets`".to_owned();
+    let fine = "can push and open pull requests in `acme/widgets`".to_owned();
     assert_eq!(access(Simulator::TOKEN), ("ok".to_owned(), fine));
     let wrong = "the forge does not accept the token from `GITHUB_TOKEN`";
     let (status, detail) = access("ghp_unknown");
