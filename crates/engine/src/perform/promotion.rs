@@ -150,6 +150,7 @@ impl World<'_> {
         if forge.fetch(pr)?.state != PrState::Merged {
             self.require_approved(task, head, protected)?;
             // The last thing before the merge: whoever wrote until now is heard.
+            forge.await_write_turn()?;
             let wanted = Wanted {
                 since: None,
                 opinions: true,

@@ -264,6 +264,10 @@ pub trait Forge: Send + Sync {
     fn writes_wait_until(&self) -> Option<Timestamp> {
         None
     }
+    /// Waits until a write would be sent at once, so that what is read then is still true.
+    fn await_write_turn(&self) -> Result<(), Problem> {
+        Ok(())
+    }
     /// What may still be asked; `None` where nothing is counted.
     fn budget(&self) -> Result<Option<RequestBudget>, Problem>;
 }

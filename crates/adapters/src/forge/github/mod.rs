@@ -181,6 +181,13 @@ impl Forge for GitHub {
         self.client.close(pr)
     }
 
+    fn await_write_turn(&self) -> Result<(), Problem> {
+        match self.client.writes_wait_until() {
+            Some(until) => self.client.wait_until(until),
+            None => Ok(()),
+        }
+    }
+
     fn writes_wait_until(&self) -> Option<Timestamp> {
         self.client.writes_wait_until()
     }
