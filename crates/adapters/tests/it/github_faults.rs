@@ -277,19 +277,47 @@ fn the_last_page_is_asked_for_anew_while_it_is_full() {
     let hub = Hub::start();
     hub.add_person("wim", Permission::Write);
     let pr = open(&hub, "feat/x").number;
+    // Whoever posts again looks for what stands.
+    let look = || drop(hub.forge.post(pr, post("<!-- drive:1 -->")).unwrap());
+    look();
     let mut statuses = Vec::new();
-    for n in 0..101 {
+    for n in 0..100 {
         hub.comment("wim", pr, &format!("remark {n}"));
-        if n >= 98 {
-            hub.forge.poll(&[pr], Since(None)).unwrap();
+        if n >= 97 {
+            look();
             hub.simulator.forget_requests();
-            hub.forge.poll(&[pr], Since(None)).unwrap();
+            look();
             let asked = hub.simulator.requests().into_iter();
             let asked = asked.filter(|one| one.target.contains("/issues/1/comments"));
             statuses.push(asked.map(|one| one.status).collect::<Vec<_>>());
         }
     }
     assert_eq!(statuses, [vec![304], vec![200], vec![304, 304]]);
+}
+
+#[test]
+fn a_tag_that_lies_hides_a_comment_from_a_poll_but_not_from_a_whole_reading() {
+    let hub = Hub::start();
+    hub.add_person("wim", Permission::Write);
+    let pr = open(&hub, "feat/x").number;
+    let since = hub.forge.poll(&[pr], Since(None)).unwrap().next;
+    hub.forge.poll(&[pr], since).unwrap();
+    let stop = hub.comment("wim", pr, "STOP");
+    for path in ["/issues/comments", "/issues/1/comments", "/pulls"] {
+        hub.simulator.inject(Fault {
+            method: "GET",
+            path: path.to_owned(),
+            skip: 0,
+            times: 9,
+            kind: FaultKind::FalselyUnchanged,
+        });
+    }
+    let found = |since| {
+        let polled = hub.forge.poll(&[pr], since).unwrap();
+        polled.comments.iter().any(|one| one.key.comment() == stop)
+    };
+    assert!(!found(since), "the control");
+    assert!(found(Since(None)));
 }
 
 #[test]
