@@ -56,7 +56,7 @@ fn a_commit_is_durable_and_in_the_write_ahead_log() {
 }
 
 /// Every step of the schema, with something that a drive of that version would have stored.
-const STEPS: [(&str, &str, &str); 5] = [
+const STEPS: [(&str, &str, &str); 6] = [
     (
         include_str!("../../src/store/schema/0001_journal.sql"),
         "INSERT INTO timers (run, name, due_at) VALUES ('r1', 'poll', '2026-11-15T00:00:00Z')",
@@ -81,6 +81,11 @@ const STEPS: [(&str, &str, &str); 5] = [
         include_str!("../../src/store/schema/0005_nudges.sql"),
         "INSERT INTO nudges (repository, pr, at) VALUES ('acme/widgets', 7, '2026-11-15T00:00:00Z')",
         "SELECT number || repository || pr || at FROM nudges",
+    ),
+    (
+        include_str!("../../src/store/schema/0006_local_strangers.sql"),
+        "INSERT INTO local_people (repository, login, permission) VALUES (1, 'ann', 'write')",
+        "SELECT login || permission FROM local_people",
     ),
 ];
 
