@@ -210,7 +210,13 @@ fn a_standing_request_for_changes_keeps_auto_approve_from_approving_and_is_said(
     until("the pull request", || {
         !simulator.pull_requests(REPO).is_empty()
     });
-    simulator.review(REPO, "ann", 1, ReviewState::ChangesRequested, "");
+    simulator.review(
+        REPO,
+        "ann",
+        1,
+        ReviewState::ChangesRequested,
+        "Name an owner.",
+    );
     let said = || simulator.conversation(REPO, 1).join("\n");
     let told = "but the plan is not approved: ann requests changes";
     until("what stands in the way", || said().contains(told));
@@ -221,8 +227,7 @@ fn a_standing_request_for_changes_keeps_auto_approve_from_approving_and_is_said(
     simulator.review(REPO, "ann", 1, ReviewState::Approved, "LGTM, nice plan");
     let ended = crate::stage::ended(owner);
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(ended.document["rounds"], 0, "praise is no work");
-    assert_eq!(said().matches(told).count(), 1);
+    assert_eq!(ended.document["rounds"], 1, "praise is no work");
 }
 
 #[test]

@@ -33,7 +33,7 @@ const PASSES: &str = "compile = [\"true\"]\ntargeted_tests = [\"grep\", \"two\",
 #[test]
 fn a_standing_request_for_changes_keeps_a_team_from_merging() {
     let (arena, team) = in_verification();
-    hub(&arena).review(REPO, "ann", 1, ReviewState::ChangesRequested, "");
+    hub(&arena).review(REPO, "ann", 1, ReviewState::ChangesRequested, "Not yet.");
     let ended = arena.checked(let_go(&arena, team));
     assert_eq!(
         (ended.code, &ended.document["failure"]["kind"]),
@@ -48,7 +48,7 @@ fn a_standing_request_for_changes_keeps_a_team_from_merging() {
 #[test]
 fn a_request_for_changes_that_was_dismissed_does_not_keep_a_team_from_merging() {
     let (arena, team) = in_verification();
-    let review = hub(&arena).review(REPO, "ann", 1, ReviewState::ChangesRequested, "");
+    let review = hub(&arena).review(REPO, "ann", 1, ReviewState::ChangesRequested, "Not yet.");
     hub(&arena).dismiss(REPO, review);
     let ended = arena.checked(let_go(&arena, team));
     assert_eq!(ended.code, Some(0), "{ended:?}");

@@ -207,7 +207,7 @@ impl Ledger {
         let seen_at = self.entries.get(key).map(|entry| entry.seen_at);
         let is_edited = self
             .versions(key.comment())
-            .any(|known| Some(known.seen_at) > seen_at);
+            .any(|known| known.life.is_open() && Some(known.seen_at) > seen_at);
         self.set(key, if is_edited { Life::Superseded } else { life });
     }
 

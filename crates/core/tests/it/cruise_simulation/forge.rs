@@ -7,7 +7,7 @@ use drive_core::forge::{
     Author, Comment, CommentKey, CommentRef, CommentVersion, PrState, ReviewState, Surface,
 };
 use drive_core::ids::{CommentId, CommitSha, PrNumber};
-use drive_core::run::{Approved, ForgeAct, ForgeAnswer, IgnoredComment, PollResult};
+use drive_core::run::{Approved, Entry, ForgeAct, ForgeAnswer, IgnoredComment, PollResult};
 use drive_core::time::Timestamp;
 use std::collections::BTreeSet;
 
@@ -323,8 +323,9 @@ impl Forge {
             .filter_map(|said| {
                 let shown = said.versions.iter().filter(|one| one.shown <= looked);
                 let newest = shown.max_by_key(|one| one.at)?;
-                drive_core::run::is_actionable(&newest.body)
-                    .then(|| CommentVersion::new(said.comment, &newest.body))
+                // Praise in an approval asks for nothing.
+                let entry = Entry::of_comment(&comment(said, newest), newest.at)?;
+                Some(entry.key)
             })
             .collect()
     }

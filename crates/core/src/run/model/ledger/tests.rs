@@ -235,3 +235,15 @@ fn an_earlier_journal_knows_its_comments_by_time_and_beginning() {
     assert!(!see(&mut ledger, &comment(7, 10, &long), at(20)));
     assert!(see(&mut ledger, &comment(7, 40, "other words"), at(40)));
 }
+
+#[test]
+fn words_that_came_back_while_their_fixer_failed_are_given_again() {
+    let mut ledger = Ledger::default();
+    see(&mut ledger, &comment(7, 10, "one"), at(10));
+    let key = ledger.dispatch(1, 50).remove(0);
+    see(&mut ledger, &comment(7, 20, "two"), at(20));
+    see(&mut ledger, &comment(7, 30, "one"), at(30));
+    ledger.give_back(&key, Life::Seen);
+    assert_eq!(by_text(&ledger)["one"], Life::Seen);
+    assert_eq!(by_text(&ledger)["two"], Life::Superseded);
+}
