@@ -5,7 +5,7 @@
 //! about now; whoever watches them is woken, instead of waiting for a timer of its own.
 
 use crate::ports::{Polled, Since};
-use drive_core::forge::PrState;
+use drive_core::forge::{CommentKey, PrState};
 use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
@@ -35,6 +35,8 @@ struct Queue {
     watched: BTreeMap<PrNumber, Timestamp>,
     /// Those of them on which something happened since.
     touched: BTreeSet<PrNumber>,
+    /// The comments that a poll has shown.
+    noticed: BTreeSet<CommentKey>,
     /// Whether a poll is under way.
     polling: bool,
 }
@@ -150,19 +152,31 @@ impl Queue {
 
     /// Notes what happened on pull requests that nobody asked about. One that is closed is told once.
     fn notice(&mut self, polled: &Polled, asked: &BTreeMap<u64, Waiter>) {
-        let comments = polled.comments.iter();
-        let comments = comments.map(|one| (one.pr, one.key.updated_at));
-        let pulls = polled.pull_requests.iter();
-        let pulls = pulls.map(|one| (one.number, one.updated_at));
-        for (pr, at) in comments.chain(pulls) {
-            let is_asked = asked.values().any(|waiter| waiter.pr == pr);
-            if let Some(known) = self.watched.get_mut(&pr)
-                && at > *known
-            {
-                *known = at;
-                if !is_asked {
-                    self.touched.insert(pr);
-                }
+        let asked: BTreeSet<PrNumber> = asked.values().map(|waiter| waiter.pr).collect();
+        if self.noticed.len() > MOST_WATCHED {
+            self.noticed.clear();
+        }
+        let mut news = BTreeMap::new();
+        for one in &polled.comments {
+            // A forge counts in seconds, and polls overlap: the same comment is news once.
+            let is_first = self.noticed.insert(one.key.clone());
+            let known = self.watched.get(&one.pr);
+            if is_first && known.is_some_and(|known| one.key.updated_at >= *known) {
+                news.insert(one.pr, one.key.updated_at);
+            }
+        }
+        for one in &polled.pull_requests {
+            let known = self.watched.get(&one.number);
+            if known.is_some_and(|known| one.updated_at > *known) {
+                news.insert(one.number, one.updated_at);
+            }
+        }
+        for (pr, at) in news {
+            self.watched
+                .entry(pr)
+                .and_modify(|known| *known = at.max(*known));
+            if !asked.contains(&pr) {
+                self.touched.insert(pr);
             }
         }
         let ended = polled.pull_requests.iter();
