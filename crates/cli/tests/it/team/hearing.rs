@@ -95,6 +95,11 @@ fn a_failed_check_is_fixed_before_a_team_merges() {
     };
     hub(&arena).set_check_run(REPO, &head, &failed);
     arena.go();
+    let fixed = || hub(&arena).pull_requests(REPO)[0].head_sha.clone();
+    until("the fix", || fixed() != head);
+    // The check that the commit before had is waited for.
+    let passed = SimCheckRun::ended("build", "success");
+    hub(&arena).set_check_run(REPO, &fixed(), &passed);
     let ended = arena.checked(crate::stage::ended(team));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let subjects = ended.document["commits"].to_string();

@@ -66,10 +66,11 @@ impl Ledger {
         versions.find(|known| known.has_words_of(entry))
     }
 
-    /// Whether an entry is dated after every known version of its comment.
+    /// Whether no known version of its comment is dated after an entry. Two edits may share a second:
+    /// what is read last stands.
     fn is_later(&self, entry: &Entry) -> bool {
         let mut versions = self.versions(entry.key.comment());
-        versions.all(|known| entry.changed_at() > known.changed_at())
+        versions.all(|known| entry.changed_at() >= known.changed_at())
     }
 
     /// What waits of a comment is not asked for any more.
