@@ -28,8 +28,7 @@ impl Ledger {
     pub(in crate::run) fn insert(&mut self, entry: Entry, is_whole: bool) -> bool {
         let comment = entry.key.comment();
         let is_new = self.is_news(&entry, is_whole);
-        // A whole reading shows what stands.
-        if is_whole || self.is_later(&entry) {
+        if self.is_later(&entry) {
             let known = self.known(&entry).map(|known| known.key.clone());
             if let Some(known) = known.as_ref().and_then(|key| self.entries.get_mut(key)) {
                 known.edited_at = entry.edited_at;
@@ -46,7 +45,7 @@ impl Ledger {
     /// Whether an entry would be taken up.
     pub fn is_news(&self, entry: &Entry, is_whole: bool) -> bool {
         match self.known(entry).map(|known| &known.life) {
-            Some(Life::Superseded) => is_whole || self.is_later(entry),
+            Some(Life::Superseded) => self.is_later(entry),
             Some(Life::Withdrawn { .. }) => true,
             Some(
                 Life::Seen
@@ -66,11 +65,10 @@ impl Ledger {
         versions.find(|known| known.has_words_of(entry))
     }
 
-    /// Whether no known version of its comment is dated after an entry. Two edits may share a second:
-    /// what is read last stands.
+    /// Whether an entry is dated after every known version of its comment.
     fn is_later(&self, entry: &Entry) -> bool {
         let mut versions = self.versions(entry.key.comment());
-        versions.all(|known| entry.changed_at() >= known.changed_at())
+        versions.all(|known| entry.changed_at() > known.changed_at())
     }
 
     /// What waits of a comment is not asked for any more.
@@ -205,10 +203,10 @@ impl Ledger {
     /// Gives one back that a fixer failed with. Where it was edited meanwhile, the newer version
     /// counts.
     pub(in crate::run) fn give_back(&mut self, key: &CommentVersion, life: Life) {
-        let seen_at = self.entries.get(key).map(|entry| entry.seen_at);
+        let changed_at = self.entries.get(key).map(Entry::changed_at);
         let is_edited = self
             .versions(key.comment())
-            .any(|known| known.life.is_open() && Some(known.seen_at) > seen_at);
+            .any(|known| Some(known.changed_at()) > changed_at);
         self.set(key, if is_edited { Life::Superseded } else { life });
     }
 

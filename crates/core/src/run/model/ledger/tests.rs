@@ -214,7 +214,7 @@ fn words_under_a_clock_that_was_set_back_are_found_by_a_whole_reading() {
     let early = Entry::of_comment(&comment(7, 10, "new words"), at(21)).unwrap();
     assert!(!ledger.insert(early.clone(), false));
     assert!(ledger.insert(early, true));
-    assert_eq!(by_text(&ledger)["old words"], Life::Superseded);
+    assert_eq!(by_text(&ledger)["old words"], Life::Seen);
 }
 
 #[test]
