@@ -372,8 +372,8 @@ fn a_command_that_gives_the_refused_token_again_is_told_and_not_asked_for_every_
         assert_eq!(problem.kind, Kind::ForgeToken);
         assert_eq!(
             problem.message,
-            "the forge does not accept the token from `forge.token_command`; it still gives the \
-             same one"
+            "the forge does not accept the token from `forge.token_command`; asked again, it gives \
+             the same token"
         );
     }
     let asked = std::fs::read_to_string(log).unwrap();

@@ -22,7 +22,7 @@ pub mod webhook;
 pub use approval::{Approval, Objection, Opinions};
 pub use budget::RequestBudget;
 pub use checks::{Check, Checks};
-pub use version::{CommentVersion, Words};
+pub use version::{CommentVersion, Words, newest};
 
 use crate::ids::{BranchName, CommentId, CommitSha, PrNumber};
 use crate::time::Timestamp;

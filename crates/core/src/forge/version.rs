@@ -5,11 +5,12 @@
 //! nothing; only other words do.
 
 use super::marker::visible;
-use super::{CommentKey, CommentRef, Surface};
+use super::{Comment, CommentKey, CommentRef, Surface};
 use crate::ids::CommentId;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 
 /// What a digest begins with; a version of an earlier journal is the time of an edit instead.
 const DIGEST: char = 't';
@@ -110,6 +111,21 @@ impl From<Stored> for CommentVersion {
             },
         }
     }
+}
+
+/// The newest version of each comment of one reading, which may show several while it is edited.
+pub fn newest(comments: &[Comment]) -> Vec<&Comment> {
+    let mut found: BTreeMap<CommentRef, usize> = BTreeMap::new();
+    let mut newest: Vec<&Comment> = Vec::new();
+    for comment in comments {
+        let place = *found.entry(comment.key.comment()).or_insert(newest.len());
+        match newest.get_mut(place) {
+            Some(known) if comment.key.updated_at >= known.key.updated_at => *known = comment,
+            Some(_) => {}
+            None => newest.push(comment),
+        }
+    }
+    newest
 }
 
 #[cfg(test)]

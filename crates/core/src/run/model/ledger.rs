@@ -8,6 +8,7 @@ use super::comment_answer::{Answer, FixerResult};
 use super::entry::{Entry, Life, REMEMBERED_CHARS};
 use crate::forge::{Aside, CommentRef, CommentVersion};
 use crate::ids::CommentId;
+use crate::time::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,11 +25,12 @@ pub struct Ledger {
 
 impl Ledger {
     /// Takes up an entry, unless its words are known. Words that are dated before known ones were
-    /// overtaken; in a whole reading they stand, under a clock that was set back.
-    pub(in crate::run) fn insert(&mut self, entry: Entry, is_whole: bool) -> bool {
+    /// overtaken. A whole reading that still shows them, with no other words waiting, shows what stands:
+    /// the forge's clock was set back.
+    pub(in crate::run) fn insert(&mut self, mut entry: Entry, is_whole: bool) -> bool {
         let comment = entry.key.comment();
         let is_new = self.is_news(&entry, is_whole);
-        if self.is_later(&entry) {
+        if self.is_last(&entry) {
             let known = self.known(&entry).map(|known| known.key.clone());
             if let Some(known) = known.as_ref().and_then(|key| self.entries.get_mut(key)) {
                 known.edited_at = entry.edited_at;
@@ -37,6 +39,11 @@ impl Ledger {
             self.supersede(comment, known.as_ref());
         }
         if is_new {
+            // They stand, so nothing that is known is later.
+            let known = self.versions(comment).map(Entry::changed_at).max();
+            if known.is_some_and(|known| known > entry.changed_at()) {
+                entry.edited_at = known;
+            }
             self.put(entry);
         }
         is_new
@@ -45,8 +52,8 @@ impl Ledger {
     /// Whether an entry would be taken up.
     pub fn is_news(&self, entry: &Entry, is_whole: bool) -> bool {
         match self.known(entry).map(|known| &known.life) {
-            Some(Life::Superseded) => self.is_later(entry),
-            Some(Life::Withdrawn { .. }) => true,
+            Some(Life::Superseded) => self.is_last(entry),
+            Some(Life::Withdrawn { .. }) => self.stands(entry, is_whole),
             Some(
                 Life::Seen
                 | Life::Dispatched { .. }
@@ -55,8 +62,16 @@ impl Ledger {
                 | Life::Unanswerable { .. }
                 | Life::Left,
             ) => false,
-            None => is_whole || self.is_later(entry),
+            None => self.stands(entry, is_whole),
         }
+    }
+
+    /// Whether no later words are known, or a whole reading shows these and no others wait.
+    fn stands(&self, entry: &Entry, is_whole: bool) -> bool {
+        let comment = entry.key.comment();
+        let is_later = |known: &Entry| known.changed_at() > entry.changed_at();
+        !self.versions(comment).any(is_later)
+            || is_whole && !self.versions(comment).any(|known| known.life.is_open())
     }
 
     /// The version of a comment that says the same.
@@ -65,15 +80,20 @@ impl Ledger {
         versions.find(|known| known.has_words_of(entry))
     }
 
-    /// Whether an entry is dated after every known version of its comment.
-    fn is_later(&self, entry: &Entry) -> bool {
+    /// Whether an entry is dated after every known version of its comment. Other words of the same
+    /// second are later: they were not there before.
+    fn is_last(&self, entry: &Entry) -> bool {
+        let (at, is_known) = (entry.changed_at(), self.known(entry).is_some());
         let mut versions = self.versions(entry.key.comment());
-        versions.all(|known| entry.changed_at() > known.changed_at())
+        versions.all(|known| known.changed_at() < at || !is_known && known.changed_at() == at)
     }
 
-    /// What waits of a comment is not asked for any more.
-    pub(in crate::run) fn take_back(&mut self, comment: CommentRef) {
-        self.supersede(comment, None);
+    /// Words that ask for nothing replaced what waits of a comment, unless newer ones are known.
+    pub(in crate::run) fn take_back(&mut self, comment: CommentRef, at: Timestamp) {
+        let is_later = |known: &Entry| known.changed_at() > at;
+        if !self.versions(comment).any(is_later) {
+            self.supersede(comment, None);
+        }
     }
 
     /// The same but for this version.

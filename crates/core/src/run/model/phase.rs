@@ -17,7 +17,7 @@ use super::watch::Watch;
 use crate::Problem;
 use crate::forge::checks::Gate;
 use crate::forge::inline::FileDiff;
-use crate::forge::{Aside, Comment, CommentRef};
+use crate::forge::{Aside, Comment, CommentRef, newest};
 use crate::ids::{CommitSha, EffectKey};
 use crate::phase::PhaseName;
 use crate::plan::Plan;
@@ -350,7 +350,8 @@ impl Phase {
 
     /// The comments that were not taken up yet, and ask for something.
     pub fn unread(&self, comments: &[Comment]) -> Vec<Entry> {
-        let asked = comments.iter().filter(|one| self.put_aside(one).is_none());
+        let comments = newest(comments).into_iter();
+        let asked = comments.filter(|one| self.put_aside(one).is_none());
         let entries = asked.filter_map(|one| Entry::of_comment(one, one.key.updated_at));
         entries
             .filter(|entry| self.ledger.is_news(entry, true))

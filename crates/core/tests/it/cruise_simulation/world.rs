@@ -339,13 +339,22 @@ impl World {
             return;
         };
         assert_ne!(said.by, By::Mallory, "an untrusted comment was answered");
-        let replies = self.forge.said.iter();
-        let replies = replies.filter(|one| one.reply_to == Some(*to)).count();
+        // What it waits for is said once as well, and is no answer.
+        let said_to = |is_notice: bool| {
+            let replies = self.forge.said.iter();
+            let replies = replies.filter(|one| one.reply_to == Some(*to));
+            let names = replies.filter_map(|one| one.proof.as_deref());
+            names
+                .filter(|name| name.starts_with("waits/") == is_notice)
+                .count()
+        };
         let versions = said.versions.len();
-        assert!(
-            replies <= versions,
-            "{replies} replies to {to:?}, which has {versions} versions, in run {}",
-            run.id
-        );
+        for replies in [said_to(false), said_to(true)] {
+            assert!(
+                replies <= versions,
+                "{replies} replies to {to:?}, which has {versions} versions, in run {}",
+                run.id
+            );
+        }
     }
 }

@@ -8,7 +8,7 @@ use super::super::super::model::{
 use super::PhaseFlow;
 use super::ending::post;
 use super::texts;
-use crate::forge::PrState;
+use crate::forge::{PrState, newest};
 use crate::problem::{Kind, Problem};
 use crate::review::Move;
 use crate::time::after;
@@ -116,14 +116,15 @@ impl PhaseFlow<'_> {
         self.state.watch.cursor = poll.next.max(self.state.watch.cursor);
         let mut news = false;
         if self.terms.hears_comments() {
-            for comment in &poll.comments {
+            for comment in newest(&poll.comments) {
                 if let Some(how) = self.state.put_aside(comment) {
                     self.state.ledger.withdraw(comment.key.comment(), how);
                     continue;
                 }
                 let Some(entry) = Entry::of_comment(comment, self.now) else {
                     // What was asked for was taken back.
-                    self.state.ledger.take_back(comment.key.comment());
+                    let at = comment.key.updated_at;
+                    self.state.ledger.take_back(comment.key.comment(), at);
                     continue;
                 };
                 if self.enter(entry, is_whole) {

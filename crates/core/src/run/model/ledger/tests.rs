@@ -164,10 +164,7 @@ fn two_edits_in_one_second_are_two_versions_with_a_reply_each() {
     ledger.set(&key, answered());
     let mut again = Entry::of_comment(&comment(7, 10, "two"), at(11)).unwrap();
     assert_ne!(reply_key(&key), again.reply_key());
-    assert!(
-        ledger.insert(again.clone(), true),
-        "a whole reading finds it"
-    );
+    assert!(ledger.insert(again.clone(), false));
     again.tries = 1;
     assert!(!ledger.insert(again, true));
 }
@@ -213,8 +210,45 @@ fn words_under_a_clock_that_was_set_back_are_found_by_a_whole_reading() {
     see(&mut ledger, &comment(7, 20, "old words"), at(20));
     let early = Entry::of_comment(&comment(7, 10, "new words"), at(21)).unwrap();
     assert!(!ledger.insert(early.clone(), false));
-    assert!(ledger.insert(early, true));
-    assert_eq!(by_text(&ledger)["old words"], Life::Seen);
+    assert!(
+        !ledger.insert(early.clone(), true),
+        "two would wait at once"
+    );
+    let key = ledger.dispatch(1, 50).remove(0);
+    assert!(
+        !ledger.insert(early.clone(), true),
+        "a fixer has the others"
+    );
+    ledger.set(&key, answered());
+    assert!(ledger.insert(early.clone(), true));
+    let key = ledger.dispatch(2, 50).remove(0);
+    ledger.give_back(&key, Life::Seen);
+    assert_eq!(
+        by_text(&ledger)["new words"],
+        Life::Seen,
+        "nothing is later"
+    );
+}
+
+#[test]
+fn words_that_ask_for_nothing_replace_only_what_was_written_before_them() {
+    let mut ledger = Ledger::default();
+    let said = comment(7, 20, "one");
+    see(&mut ledger, &said, at(20));
+    ledger.take_back(said.key.comment(), at(10));
+    assert_eq!(by_text(&ledger)["one"], Life::Seen);
+    ledger.take_back(said.key.comment(), at(20));
+    assert_eq!(by_text(&ledger)["one"], Life::Superseded);
+}
+
+#[test]
+fn of_two_edits_in_one_second_the_one_that_comes_later_waits() {
+    let mut ledger = Ledger::default();
+    see(&mut ledger, &comment(7, 10, "one"), at(10));
+    assert!(see(&mut ledger, &comment(7, 10, "two"), at(11)));
+    assert!(!see(&mut ledger, &comment(7, 10, "one"), at(12)));
+    assert_eq!(by_text(&ledger)["one"], Life::Superseded);
+    assert_eq!(by_text(&ledger)["two"], Life::Seen);
 }
 
 #[test]
