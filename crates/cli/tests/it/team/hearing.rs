@@ -103,7 +103,7 @@ fn a_failed_check_is_fixed_before_a_team_merges() {
     let ended = arena.checked(crate::stage::ended(team));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let subjects = ended.document["commits"].to_string();
-    assert!(subjects.contains("Check `build` failed"), "{subjects}");
+    assert!(subjects.contains("Check build failed"), "{subjects}");
     assert!(arena.seen().is_merged);
 }
 
