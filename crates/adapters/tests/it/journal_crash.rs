@@ -94,6 +94,7 @@ impl FakePerformer {
             | Effect::ConcludeMerge { .. }
             | Effect::RollBack { .. }
             | Effect::Verify { .. }
+            | Effect::OnLine { .. }
             | Effect::CheckLanded { .. } => unreachable!("a spawn decides none"),
             Effect::EndProcess { .. } => {
                 world.running = None;

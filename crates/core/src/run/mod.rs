@@ -14,18 +14,20 @@ mod status;
 
 pub use flow::{IllegalEvent, NotResumable, fold, require_resumable, step};
 pub use model::{
-    Adopted, AfterEnd, AgentJob, Answer, Approved, Ask, BranchAt, BranchTip, BuildTerms,
+    Adopted, AfterEnd, AgentJob, Answer, Approved, Ask, BranchAt, BranchTip, BuildTerms, CarOrder,
     ChangedLines, Child, ChildReport, ChildStage, ChildState, Ci, ClosingPost, CommitSummary,
-    Counts, Description, DoneWhen, EVENT_FORMAT, Effect, EffectResult, Entry, Event, FixerResult,
-    Flow, ForgeAct, ForgeAnswer, Halt, Heard, HoldFor, IgnoredComment, Injected, Interrupted,
-    JobComment, JobFinding, JobInput, JobRecord, Judged, Ledger, Life, LineRemark, Makes, Merge,
-    MergeStep, MergeWhen, Note, Objected, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, Panel,
-    Parent, Part, Pause, PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck, PollResult,
-    Posting, Publish, Published, Record, Remark, RemarkRecord, Request, ResumeStep, Resumption,
-    Retry, ReviewOf, ReviewRecord, ReviewTerms, RollBackCost, Round, RoundJob, RoundRecord,
-    RoundStep, Run, RunKind, RunMessage, STATE_FORMAT, SeverityTotals, Shutdown, ShutdownStep,
-    SpawnStage, Spent, Stage, TaskOrder, Threads, Timer, UnreadableFormat, VerifiedAgainst, Watch,
-    WatchTerms, Work, is_actionable, read_event, read_run, reply_key, write_event, write_run,
+    Conflict, ContractCheck, Counts, Coupled, Description, DoneWhen, EVENT_FORMAT, Effect,
+    EffectResult, Entry, Event, FixerResult, Flow, ForgeAct, ForgeAnswer, Halt, Heard, HoldFor,
+    IgnoredComment, Injected, Interrupted, JobComment, JobFinding, JobInput, JobRecord, Judged,
+    Ledger, Life, LineAct, LineAnswer, LineRemark, Makes, Merge, MergeStep, MergeWhen, Note,
+    Objected, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, Panel, Parent, Part, Pause,
+    PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck, PollResult, Posting, Publish,
+    Published, Receipt, ReceiptResult, Record, Remark, RemarkRecord, Request, ResumeStep,
+    Resumption, Retry, ReviewOf, ReviewRecord, ReviewTerms, RollBackCost, Round, RoundJob,
+    RoundRecord, RoundStep, Run, RunKind, RunMessage, STATE_FORMAT, SeverityTotals, Shutdown,
+    ShutdownStep, SpawnStage, Spent, Stage, TaskOrder, Threads, Timer, UnreadableFormat,
+    VerifiedAgainst, Watch, WatchTerms, Work, is_actionable, read_event, read_run, reply_key,
+    write_event, write_run,
 };
 pub use stats::{ReviewStats, Reviewing, review_stats};
 pub use status::{

@@ -3,7 +3,7 @@
 
 use crate::agent::Secrets;
 use crate::forge::Comment;
-use crate::run::{CommitSummary, EffectResult, ForgeAnswer};
+use crate::run::{CommitSummary, EffectResult, ForgeAnswer, LineAnswer};
 use crate::verify::Verification;
 
 /// The result without secrets.
@@ -43,6 +43,19 @@ pub fn redact_result(secrets: &Secrets, mut result: EffectResult) -> EffectResul
             report.iter_mut().for_each(|report| tails(secrets, report));
             redact_comments(secrets, unread);
         }
+        EffectResult::OnLine { answer } => match answer {
+            LineAnswer::TrainVerified { report } => tails(secrets, report),
+            LineAnswer::ContractChecked { receipts } => {
+                for receipt in receipts {
+                    one(secrets, &mut receipt.output);
+                    receipt.why.iter_mut().for_each(|why| one(secrets, why));
+                }
+            }
+            LineAnswer::LineBegun
+            | LineAnswer::Assembled { .. }
+            | LineAnswer::CarsLanded
+            | LineAnswer::LineMoved { .. } => {}
+        },
         EffectResult::Failed { problem } => *problem = secrets.redact_problem(problem.clone()),
         EffectResult::FileRead { text: None }
         | EffectResult::BranchChosen { .. }

@@ -8,8 +8,8 @@ use crate::forge::{Comment, CommentVersion};
 use crate::ids::{EffectKey, RunId};
 use crate::process::missing_essentials;
 use crate::run::{
-    Ask, ChildReport, ChildState, Effect, EffectResult, Event, Flow, ForgeAnswer, Note, Outcome,
-    OutcomeStatus, Run, step, waits_for_person,
+    Ask, ChildReport, ChildState, Conflict, Effect, EffectResult, Event, Flow, ForgeAnswer,
+    LineAnswer, Note, Outcome, OutcomeStatus, Receipt, ReceiptResult, Run, step, waits_for_person,
 };
 use crate::steering::named;
 use crate::time::Timestamp;
@@ -199,6 +199,7 @@ fn describe_result(effect: &Effect, result: &EffectResult, run: &Run) -> Option<
             ),
         },
         (_, EffectResult::OnForge { answer }) => return describe_answer(answer, run),
+        (_, EffectResult::OnLine { answer }) => return describe_line(answer),
         (
             _,
             EffectResult::RolledBack { kept: Some(kept) }
@@ -207,6 +208,25 @@ fn describe_result(effect: &Effect, result: &EffectResult, run: &Run) -> Option<
             },
         ) => format!("work saved as {}", kept.reference),
         _ => return None,
+    })
+}
+
+fn describe_line(answer: &LineAnswer) -> Option<String> {
+    Some(match answer {
+        LineAnswer::LineBegun | LineAnswer::CarsLanded => return None,
+        LineAnswer::Assembled { conflict, .. } => {
+            let Conflict { task, files, .. } = conflict.as_ref()?;
+            format!("task {task} conflicts in {}", files.join(", "))
+        }
+        LineAnswer::TrainVerified { report } => {
+            format!("verification: {}", report.overall.as_str())
+        }
+        LineAnswer::LineMoved { .. } => "not landed: the branch has moved".to_owned(),
+        LineAnswer::ContractChecked { receipts } => {
+            let is_proven = |one: &&Receipt| one.result == ReceiptResult::Proven;
+            let proven = receipts.iter().filter(is_proven).count();
+            format!("{proven} of {} acceptance entries proven", receipts.len())
+        }
     })
 }
 

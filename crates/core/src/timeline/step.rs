@@ -3,7 +3,7 @@
 use super::first_line;
 use crate::agent::Role;
 use crate::ids::PrNumber;
-use crate::run::{Effect, ForgeAct, MergeWhen, RunMessage};
+use crate::run::{Effect, ForgeAct, LineAct, MergeWhen, RunMessage};
 
 /// Whether an effect repeats while a run only waits.
 pub fn is_routine(effect: &Effect) -> bool {
@@ -51,6 +51,7 @@ pub fn describe_step(effect: &Effect) -> String {
         Effect::RollBack { to, .. } => format!("resetting the sandbox to {to}"),
         Effect::Verify { head, base } => format!("verifying {head} merged into {base}"),
         Effect::CheckLanded { base, .. } => format!("checking what landed on {base}"),
+        Effect::OnLine { act } => on_line(act),
         Effect::ToRun { run, message } => match message {
             RunMessage::StartRun { .. } => format!("starting run {run}"),
             RunMessage::AskRun { .. } => format!("sending a request to run {run}"),
@@ -58,6 +59,22 @@ pub fn describe_step(effect: &Effect) -> String {
             RunMessage::ReportToParent { .. } => format!("reporting to run {run}"),
         },
         Effect::RemoveSandbox { sandbox } => format!("removing sandbox {sandbox}"),
+    }
+}
+
+fn on_line(act: &LineAct) -> String {
+    match act {
+        LineAct::BeginLine { line, .. } => format!("making branch {line}"),
+        LineAct::Assemble { cars, .. } => {
+            let tasks: Vec<&str> = cars.iter().map(|car| car.task.as_str()).collect();
+            format!("merging tasks: {}", tasks.join(", "))
+        }
+        LineAct::VerifyTrain { commit, .. } => format!("verifying {}", commit.short()),
+        LineAct::Land { line, commit, .. } => format!("landing {} on {line}", commit.short()),
+        LineAct::CheckContract { checks, .. } => match checks.len() {
+            1 => "checking 1 acceptance entry".to_owned(),
+            many => format!("checking {many} acceptance entries"),
+        },
     }
 }
 

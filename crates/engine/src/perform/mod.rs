@@ -2,6 +2,7 @@
 
 mod agent;
 mod forge;
+mod line;
 mod merge;
 mod promotion;
 mod publish;
@@ -229,6 +230,7 @@ impl World<'_> {
                 base_sha,
                 tree,
             } => self.check_landed(task, landed.as_ref(), base, (base_sha, tree)),
+            Effect::OnLine { act } => self.on_line(task, act),
             // The executor delivers messages itself.
             Effect::ToRun { run, .. } => Err(Problem::new(
                 Kind::Internal,

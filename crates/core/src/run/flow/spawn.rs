@@ -140,6 +140,7 @@ impl SpawnFlow<'_> {
             | EffectResult::Conflicted { .. }
             | EffectResult::Verified { .. }
             | EffectResult::Landed { .. }
+            | EffectResult::OnLine { .. }
             | EffectResult::Delivered
             | EffectResult::OnForge { .. } => {}
         }

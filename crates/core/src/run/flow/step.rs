@@ -174,6 +174,7 @@ fn fits(effect: &Effect, result: &EffectResult) -> bool {
         EffectResult::Replaced { .. } => matches!(effect, Effect::Integrate { .. }),
         EffectResult::RolledBack { .. } => matches!(effect, Effect::RollBack { .. }),
         EffectResult::PullRequestOpened { .. } => matches!(effect, Effect::OpenPullRequest { .. }),
+        EffectResult::OnLine { .. } => matches!(effect, Effect::OnLine { .. }),
         EffectResult::Delivered => matches!(effect, Effect::ToRun { .. }),
         EffectResult::SandboxRemoved { .. } => matches!(effect, Effect::RemoveSandbox { .. }),
     }
@@ -266,6 +267,7 @@ fn remember(run: &mut Run, key: &EffectKey, effect: &Effect, result: &EffectResu
         | EffectResult::Pushed
         | EffectResult::BranchMoved { .. }
         | EffectResult::Conflicted { .. }
+        | EffectResult::OnLine { .. }
         | EffectResult::Delivered
         | EffectResult::Failed { .. } => {}
     }

@@ -1,23 +1,21 @@
 //! Effects: what a run wants to be done, and the results.
 
 use super::forge_act::{ForgeAct, ForgeAnswer};
+use super::job::AgentJob;
+use super::line::{LineAct, LineAnswer};
 use super::merge::{BranchAt, MergeWhen};
 use super::outcome::{BranchTip, CommitSummary, Published};
 use super::tree::RunMessage;
 use crate::Problem;
-use crate::agent::answer::AnswerForm;
-use crate::agent::{AgentOutcome, Budget, Role};
+use crate::agent::AgentOutcome;
+use crate::forge::Comment;
 use crate::forge::inline::FileDiff;
-use crate::forge::{Comment, LineOrigin};
 use crate::ids::{BranchName, CommitSha, PrNumber, RemoteName, RunId, SandboxId, TreeSha};
 use crate::process::ProcessIdentity;
-use crate::prompts::Claimed;
 use crate::sandbox::{KeptWork, Sandbox, SandboxSpec};
 use crate::verify::Verification;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Something to be done in the world. Plain data: it is journaled before it is performed, and it
 /// may be performed by another process than the one that decided it.
@@ -187,6 +185,11 @@ pub enum Effect {
         /// The tree that was verified.
         tree: TreeSha,
     },
+    /// Act on the branch that the tasks of a cruise land on.
+    OnLine {
+        /// The action.
+        act: LineAct,
+    },
     /// Deliver a message to the journal of another run, once.
     ToRun {
         /// The other run.
@@ -214,118 +217,6 @@ pub struct ChangedLines {
     pub is_cut: bool,
 }
 
-/// One job for one agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AgentJob {
-    /// Name of the agent in the settings.
-    pub agent: String,
-    /// Its role.
-    pub role: Role,
-    /// The round of the run.
-    pub round: u32,
-    /// The review domain.
-    pub domain: Option<String>,
-    /// The prompt.
-    pub prompt: String,
-    /// The same as data, for `command` agents.
-    pub input: JobInput,
-    /// The model; `None` for the agent's default.
-    pub model: Option<String>,
-    /// Longest time without output.
-    pub idle: Duration,
-    /// Longest run time.
-    pub total: Duration,
-    /// What it may use.
-    pub budget: Budget,
-    /// Most permission requests.
-    pub max_escalations: u32,
-}
-
-/// What a job is about, as data: the file that `DRIVE_INPUT` names.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct JobInput {
-    /// The task of the run.
-    pub task: String,
-    /// The commit that the work is compared with.
-    pub diff_base: Option<CommitSha>,
-    /// The pull request, once it is open.
-    pub pull_request: Option<Published>,
-    /// The comments to act on.
-    pub comments: Vec<JobComment>,
-    /// Path of the plan, relative to the sandbox.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plan_path: Option<String>,
-    /// Files with conflicts to resolve.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub conflicts: Vec<String>,
-    /// The form of the last message.
-    #[serde(default, skip_serializing_if = "AnswerForm::is_free")]
-    pub answer: AnswerForm,
-    /// The findings to refute.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub findings: Vec<JobFinding>,
-}
-
-impl JobInput {
-    /// Asks for a refutation of these findings.
-    pub fn ask_to_refute(&mut self, findings: &[Claimed<'_>]) {
-        self.answer = AnswerForm::Refutations;
-        self.findings = findings.iter().map(JobFinding::from).collect();
-    }
-}
-
-/// One finding to refute.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct JobFinding {
-    /// The id that the answer must name.
-    pub id: String,
-    /// The file it is about.
-    pub file: Option<String>,
-    /// The line it is about.
-    pub line: Option<u64>,
-    /// What it says.
-    pub text: String,
-}
-
-impl From<&Claimed<'_>> for JobFinding {
-    fn from(claim: &Claimed<'_>) -> Self {
-        Self {
-            id: claim.id.to_owned(),
-            file: claim.file.map(str::to_owned),
-            line: claim.line,
-            text: claim.text.to_owned(),
-        }
-    }
-}
-
-/// One comment to act on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct JobComment {
-    /// The id that the answer must name.
-    pub id: String,
-    /// Who wrote it.
-    pub author: String,
-    /// The file it is about.
-    pub file: Option<String>,
-    /// The line it is about; null if it is gone.
-    pub line: Option<u64>,
-    /// Where it was written, if that line is gone or the branch has moved on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<LineOrigin>,
-    /// Its text.
-    pub body: String,
-    /// A link for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
-    /// The commit it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub commit: Option<CommitSha>,
-    /// Whether the branch has moved on since that commit.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_older: bool,
-}
-
 impl Effect {
     /// The first part of its key.
     pub fn name(&self) -> &'static str {
@@ -346,6 +237,7 @@ impl Effect {
             Effect::RollBack { .. } => "rollBack",
             Effect::Verify { .. } => "verify",
             Effect::CheckLanded { .. } => "checkLanded",
+            Effect::OnLine { act } => act.name(),
             Effect::ToRun { message, .. } => message.name(),
             Effect::RemoveSandbox { .. } => "removeSandbox",
         }
@@ -480,6 +372,11 @@ pub enum EffectResult {
     OnForge {
         /// Its answer.
         answer: ForgeAnswer,
+    },
+    /// The line has it.
+    OnLine {
+        /// The answer.
+        answer: LineAnswer,
     },
     /// The other run has the message in its journal.
     Delivered,

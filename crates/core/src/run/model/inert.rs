@@ -40,6 +40,7 @@ impl Effect {
             | Effect::RollBack { .. }
             | Effect::Verify { .. }
             | Effect::CheckLanded { .. }
+            | Effect::OnLine { .. }
             | Effect::ToRun { .. }
             | Effect::RemoveSandbox { .. } => {}
         }

@@ -9,7 +9,9 @@ mod event;
 mod forge_act;
 mod format;
 mod inert;
+mod job;
 mod ledger;
+mod line;
 mod merge;
 mod outcome;
 mod phase;
@@ -30,7 +32,7 @@ mod watch;
 pub use ask::{Ask, Injected};
 pub use ci::Ci;
 pub use comment_answer::{Answer, FixerResult};
-pub use effect::{AgentJob, ChangedLines, Effect, EffectResult, JobComment, JobFinding, JobInput};
+pub use effect::{ChangedLines, Effect, EffectResult};
 pub use entry::{Entry, Life, Part, is_actionable, reply_key};
 pub use event::{Event, Note};
 pub use forge_act::{
@@ -39,7 +41,11 @@ pub use forge_act::{
 pub use format::{
     EVENT_FORMAT, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event, write_run,
 };
+pub use job::{AgentJob, JobComment, JobFinding, JobInput};
 pub use ledger::Ledger;
+pub use line::{
+    CarOrder, Conflict, ContractCheck, Coupled, LineAct, LineAnswer, Receipt, ReceiptResult,
+};
 pub use merge::{BranchAt, Merge, MergeStep, MergeWhen};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use phase::{

@@ -2,9 +2,9 @@
 //! commands it ran and what it asked for, what reviewers said, and what became of each remark.
 
 use super::comment_answer::FixerResult;
-use super::effect::AgentJob;
 use super::event::Note;
 use super::forge_act::IgnoredComment;
+use super::job::AgentJob;
 use super::outcome::Spent;
 use super::remark::ReviewOf;
 use super::round::RoundRecord;

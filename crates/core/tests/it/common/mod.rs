@@ -11,15 +11,17 @@ use drive_core::forge::trust::Reason;
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, Surface};
 use drive_core::ids::{
     BranchName, CommentId, CommitSha, EffectKey, PrNumber, RemoteName, RunId, SandboxId, TaskId,
+    TreeSha,
 };
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{ProcessIdentity, ProcessMark, TimeBound};
 use drive_core::prompts::Prompts;
 use drive_core::review::Domain;
 use drive_core::run::{
-    AfterEnd, BuildTerms, ChildReport, ChildState, CommitSummary, DoneWhen, Effect, EffectResult,
-    Event, ForgeAct, ForgeAnswer, IgnoredComment, Makes, Note, OutcomeStatus, PhaseTerms, Publish,
-    Published, Request, ReviewTerms, RunKind, Spent, TaskOrder,
+    AfterEnd, BuildTerms, CarOrder, ChildReport, ChildState, CommitSummary, ContractCheck, Coupled,
+    DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, IgnoredComment, LineAct,
+    LineAnswer, Makes, Note, OutcomeStatus, PhaseTerms, Publish, Published, Receipt, ReceiptResult,
+    Request, ReviewTerms, RunKind, Spent, TaskOrder,
 };
 use drive_core::sandbox::{KeptWork, Lifetime, Sandbox};
 use drive_core::settings::{RecordDetail, TeamMode};
@@ -355,6 +357,9 @@ pub fn good(effect: &Effect) -> EffectResult {
                 url: "local:7".into(),
             },
         },
+        Effect::OnLine { act } => EffectResult::OnLine {
+            answer: line_answer(act),
+        },
         Effect::ToRun { .. } => EffectResult::Delivered,
         Effect::RemoveSandbox { .. } => EffectResult::SandboxRemoved {
             kept: Some(kept()),
@@ -431,5 +436,47 @@ pub fn child_report() -> ChildReport {
         branch: Some(BranchName::parse("fix-the-login").unwrap()),
         head_sha: Some(CommitSha::new("b".repeat(40))),
         pull_request: None,
+    }
+}
+
+/// Everything merges, passes and lands.
+fn line_answer(act: &LineAct) -> LineAnswer {
+    match act {
+        LineAct::BeginLine { .. } => LineAnswer::LineBegun,
+        LineAct::Assemble { cars, .. } => LineAnswer::Assembled {
+            cars: cars.iter().map(coupled).collect(),
+            conflict: None,
+        },
+        LineAct::VerifyTrain { onto, commit } => LineAnswer::TrainVerified {
+            report: Box::new(verification::passed(commit, onto)),
+        },
+        LineAct::Land { .. } => LineAnswer::CarsLanded,
+        LineAct::CheckContract { checks, .. } => LineAnswer::ContractChecked {
+            receipts: checks.iter().map(proven).collect(),
+        },
+    }
+}
+
+/// The merge of a task, named after what was merged.
+pub fn coupled(car: &CarOrder) -> Coupled {
+    let turned: String = car.head.as_str().chars().rev().collect();
+    Coupled {
+        task: car.task.clone(),
+        head: car.head.clone(),
+        commit: CommitSha::new(turned.clone()),
+        tree: TreeSha::parse(&turned).unwrap(),
+    }
+}
+
+/// An entry whose command ended as expected.
+pub fn proven(check: &ContractCheck) -> Receipt {
+    Receipt {
+        task: check.task.clone(),
+        id: check.id.clone(),
+        result: ReceiptResult::Proven,
+        exit: Some(check.exit),
+        output: String::new(),
+        duration_ms: 1,
+        why: None,
     }
 }

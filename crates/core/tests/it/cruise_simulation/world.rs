@@ -274,6 +274,7 @@ impl World {
                 })
             }
             Effect::CheckLanded { .. } => common::good(&one.effect),
+            Effect::OnLine { act } => panic!("{}", act.name()),
             Effect::ToRun { run, .. } => panic!("a message to {run}"),
             Effect::RemoveSandbox { .. } => {
                 assert!(self.git.alive.is_empty(), "an agent lost its sandbox");

@@ -150,6 +150,7 @@ impl PhaseFlow<'_> {
             | EffectResult::Conflicted { .. }
             | EffectResult::Verified { .. }
             | EffectResult::Landed { .. }
+            | EffectResult::OnLine { .. }
             | EffectResult::Delivered
             | EffectResult::SandboxRemoved { .. } => {}
         }

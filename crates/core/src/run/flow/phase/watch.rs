@@ -61,6 +61,7 @@ impl PhaseFlow<'_> {
             | Effect::RollBack { .. }
             | Effect::Verify { .. }
             | Effect::CheckLanded { .. }
+            | Effect::OnLine { .. }
             | Effect::ToRun { .. }
             | Effect::RemoveSandbox { .. } => false,
         })

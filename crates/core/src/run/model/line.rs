@@ -1,0 +1,187 @@
+//! The line of a cruise: the branch that its tasks land on, one verified merge after another.
+
+use super::merge::BranchAt;
+use crate::ids::{CommitSha, TaskId, TreeSha};
+use crate::verify::Verification;
+use serde::{Deserialize, Serialize};
+
+/// Something to do with the line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "act")]
+pub enum LineAct {
+    /// Make the branch, here and on its remote. Making it again finds it there.
+    BeginLine {
+        /// The branch.
+        line: BranchAt,
+        /// The commit it begins at.
+        at: CommitSha,
+    },
+    /// Merge commits one on another onto a commit. No branch is touched.
+    Assemble {
+        /// The commit.
+        onto: CommitSha,
+        /// What is merged, in this order.
+        cars: Vec<CarOrder>,
+    },
+    /// Verify an assembled commit by the rules of the commit it was assembled onto.
+    VerifyTrain {
+        /// The commit it was assembled onto.
+        onto: CommitSha,
+        /// The assembled commit.
+        commit: CommitSha,
+    },
+    /// Move the branch forward to a verified commit, if it still is where it was.
+    Land {
+        /// The branch.
+        line: BranchAt,
+        /// Where it is expected.
+        from: CommitSha,
+        /// The verified commit.
+        commit: CommitSha,
+        /// Its tree.
+        tree: TreeSha,
+    },
+    /// Run what the plan says must be true of a commit.
+    CheckContract {
+        /// The commit whose rules hold for the isolation.
+        base: CommitSha,
+        /// The commit.
+        commit: CommitSha,
+        /// What to run.
+        checks: Vec<ContractCheck>,
+    },
+}
+
+/// A commit to merge into a train.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CarOrder {
+    /// The task that made it.
+    pub task: TaskId,
+    /// What the task is, in one line, for the message of the merge.
+    pub title: String,
+    /// The commit.
+    pub head: CommitSha,
+}
+
+/// The merge of all cars up to this one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Coupled {
+    /// The task of the car.
+    pub task: TaskId,
+    /// The commit that was merged.
+    pub head: CommitSha,
+    /// The merge.
+    pub commit: CommitSha,
+    /// Its tree.
+    pub tree: TreeSha,
+}
+
+/// A car that cannot be merged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Conflict {
+    /// Its task.
+    pub task: TaskId,
+    /// The files with conflicts.
+    pub files: Vec<String>,
+    /// The tasks before it in the train.
+    pub with: Vec<TaskId>,
+}
+
+/// One entry of a plan that a program checks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContractCheck {
+    /// The task.
+    pub task: TaskId,
+    /// The entry's id within its task.
+    pub id: String,
+    /// The command.
+    pub command: Vec<String>,
+    /// The exit code that is expected.
+    pub exit: i32,
+    /// What its output must contain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contains: Option<String>,
+}
+
+/// What came of one entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Receipt {
+    /// The task.
+    pub task: TaskId,
+    /// The entry's id within its task.
+    pub id: String,
+    /// What it says.
+    pub result: ReceiptResult,
+    /// The exit code; `None` where the command did not exit by itself.
+    pub exit: Option<i32>,
+    /// The end of its output.
+    pub output: String,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// Why it was not met, or not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// The result of one entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ReceiptResult {
+    /// The command ended as expected.
+    Proven,
+    /// It did not.
+    Failed,
+    /// It could not be run.
+    Unproven,
+}
+
+/// What became of an act.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "answer")]
+pub enum LineAnswer {
+    /// The branch is there.
+    LineBegun,
+    /// The merges are made.
+    Assembled {
+        /// One for each car that was merged, in order.
+        cars: Vec<Coupled>,
+        /// The first car that could not be merged; those after it were not tried.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        conflict: Option<Conflict>,
+    },
+    /// The verification ended.
+    TrainVerified {
+        /// The report.
+        report: Box<Verification>,
+    },
+    /// The branch is at the commit, and that has the verified tree.
+    CarsLanded,
+    /// The branch is not where it was expected. It was not moved.
+    LineMoved {
+        /// Where it is; `None` where it is gone.
+        tip: Option<CommitSha>,
+    },
+    /// The commands were run.
+    ContractChecked {
+        /// What came of each, in order.
+        receipts: Vec<Receipt>,
+    },
+}
+
+impl LineAct {
+    /// The first half of the key of the effect.
+    pub fn name(&self) -> &'static str {
+        match self {
+            LineAct::BeginLine { .. } => "beginLine",
+            LineAct::Assemble { .. } => "assemble",
+            LineAct::VerifyTrain { .. } => "verifyTrain",
+            LineAct::Land { .. } => "land",
+            LineAct::CheckContract { .. } => "checkContract",
+        }
+    }
+}
