@@ -115,10 +115,10 @@ impl Formation {
 /// The longest prefix, and shorter ones that split it into equal parts of at least two cars.
 ///
 /// Most trains are green, and then the shorter verdicts are not needed. Parts of two cars halve
-/// their cost, and a red part takes one more verification.
+/// their number, and a red part of two cars takes one more verification.
 fn longest_and_shorter(green: usize, longest: usize, free_slots: usize) -> Vec<usize> {
     let unknown = longest - green;
-    let parts = free_slots.min(unknown.div_ceil(2));
+    let parts = free_slots.min((unknown / 2).max(1));
     (0..parts)
         .map(|part| longest - part * unknown / parts)
         .collect()
