@@ -1,4 +1,5 @@
 mod simulation;
+mod stale;
 mod world;
 
 use super::*;
