@@ -23,6 +23,7 @@ mod simulation;
 mod spawn;
 mod startup;
 mod table;
+mod train;
 mod verify;
 
 /// What the tests of the core use: samples, and whole cruises under a seed.
@@ -47,6 +48,14 @@ mod common;
     reason = "the tests use more of it, under their own rules"
 )]
 mod cruise_simulation;
+#[path = "../../crates/core/tests/it/train_verifications.rs"]
+#[allow(
+    dead_code,
+    missing_docs,
+    unreachable_pub,
+    reason = "the tests use more of it, under their own rules"
+)]
+mod train_verifications;
 
 use std::process::ExitCode;
 use table::Row;
@@ -72,6 +81,7 @@ const BENCHES: &[Bench] = &[
     ("spawn", spawn::run),
     ("start", process::start),
     ("startup", startup::run),
+    ("train", train::run),
     ("verify", verify::run),
 ];
 

@@ -4,6 +4,7 @@
 //! effects are values, so that a second front end or a simulated world can use all of it.
 
 pub mod agent;
+pub mod cruise;
 pub mod default_branch_name;
 mod did_you_mean;
 mod fences;

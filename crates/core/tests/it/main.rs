@@ -20,6 +20,7 @@ mod process_golden;
 mod run_golden;
 mod run_step;
 mod team_step;
+mod train_verifications;
 mod tree_simulation;
 mod tree_step;
 mod verification_schema;

@@ -1,0 +1,3 @@
+//! Building the tasks of an approved plan: decisions without effects.
+
+pub mod train;
