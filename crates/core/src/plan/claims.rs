@@ -4,6 +4,7 @@ use super::PlanTask;
 use super::error::quote;
 use super::hot::{Hot, Reach, kind_of};
 use super::task_set::TaskSet;
+use crate::ids::TaskId;
 use std::collections::BTreeMap;
 
 /// How many pairs of patterns are compared. Beyond, every task counts as colliding with every other.
@@ -144,12 +145,12 @@ impl Claims {
     /// Why two tasks that collide do: one line, in which the plan's own words are code.
     pub(super) fn reason(
         &self,
-        (earlier, one): (usize, &str),
-        (later, two): (usize, &str),
+        (earlier, one): (usize, &TaskId),
+        (later, two): (usize, &TaskId),
     ) -> String {
         for (task, id) in [(later, two), (earlier, one)] {
             if !self.is_known(task) {
-                return format!("{} names no `paths`, so it runs alone", quote(id));
+                return format!("{} names no `paths`, so it runs alone", quote(id.as_str()));
             }
         }
         let pair = self.tasks[later].iter().find_map(|claim| {
@@ -167,10 +168,18 @@ impl Claims {
         match (access_of(first), access_of(second)) {
             (Access::Changes, Access::Changes) => changed_by_both(first, second),
             (Access::Checks, _) => {
-                format!("{} changes {b}, which checks {}", quote(two), quote(one))
+                format!(
+                    "{} changes {b}, which checks {}",
+                    quote(two.as_str()),
+                    quote(one.as_str())
+                )
             }
             (_, Access::Checks) => {
-                format!("{} changes {a}, which checks {}", quote(one), quote(two))
+                format!(
+                    "{} changes {a}, which checks {}",
+                    quote(one.as_str()),
+                    quote(two.as_str())
+                )
             }
         }
     }

@@ -46,42 +46,35 @@ impl Order {
             place_of[index] = place;
         }
         let claims = Claims::of(in_plan.iter().map(|index| &tasks[*index]));
-        let id = |place: usize| &tasks[in_plan[place]].id;
         let mut waits: Vec<Vec<usize>> = Vec::with_capacity(tasks.len());
         let mut before: Vec<TaskSet> = Vec::with_capacity(tasks.len());
         let mut collisions = Vec::with_capacity(tasks.len());
         let mut implied = Vec::new();
         for (place, &index) in in_plan.iter().enumerate() {
-            let mut earlier = TaskSet::default();
-            let mut after: Vec<usize> = needs[index].iter().map(|need| place_of[*need]).collect();
-            after.retain(|need| *need < place);
-            for &need in &after {
-                earlier.add(need);
-                earlier.add_all(&before[need]);
-            }
+            let needs = needs[index].iter().map(|need| place_of[*need]);
+            let mut after: Vec<usize> = needs.filter(|need| *need < place).collect();
+            let mut earlier = all_before(&after, &before);
             let colliding = claims.collisions(place);
+            let first_implied = after.len();
+            // The last one first: what that one waits for needs no edge of its own.
             let mut open = colliding.clone();
             open.keep_below(place);
             open.remove_all(&earlier);
-            // The last one first: what that one waits for needs no edge of its own.
             while let Some(other) = open.pop_last() {
-                let one = (other, id(other).as_str());
-                implied.push(Implied {
-                    earlier: id(other).clone(),
-                    later: id(place).clone(),
-                    reason: claims.reason(one, (place, id(place).as_str())),
-                });
                 after.push(other);
-                earlier.add(other);
-                earlier.add_all(&before[other]);
+                earlier.add_all(&all_before(&[other], &before));
                 open.remove_all(&earlier);
             }
+            let of = |place: usize| (place, &tasks[in_plan[place]].id);
+            let edge = |other: &usize| Implied::new(&claims, of(*other), of(place));
+            implied.extend(after[first_implied..].iter().map(edge));
             after.sort_unstable();
             waits.push(after);
             before.push(earlier);
             collisions.push(colliding);
         }
-        let ids: Vec<TaskId> = (0..tasks.len()).map(|place| id(place).clone()).collect();
+        let ids = in_plan.iter().map(|index| tasks[*index].id.clone());
+        let ids: Vec<TaskId> = ids.collect();
         let mut places = HashMap::with_capacity(ids.len());
         for (place, id) in ids.iter().enumerate() {
             places.entry(id.clone()).or_insert(place);
@@ -192,4 +185,24 @@ impl Order {
     pub fn width(&self) -> usize {
         width::of(&self.before)
     }
+}
+
+impl Implied {
+    fn new(claims: &Claims, earlier: (usize, &TaskId), later: (usize, &TaskId)) -> Self {
+        Self {
+            earlier: earlier.1.clone(),
+            later: later.1.clone(),
+            reason: claims.reason(earlier, later),
+        }
+    }
+}
+
+/// These tasks and all before them.
+fn all_before(tasks: &[usize], before: &[TaskSet]) -> TaskSet {
+    let mut all = TaskSet::default();
+    for &task in tasks {
+        all.add(task);
+        all.add_all(&before[task]);
+    }
+    all
 }

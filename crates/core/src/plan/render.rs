@@ -147,7 +147,7 @@ fn implied(order: &Order) -> String {
     if waits.is_empty() {
         return out;
     }
-    out.push_str("Tasks that change the same files wait for each other:\n\n");
+    out.push_str("Tasks that change the same files wait for each other (dotted in the graph):\n\n");
     for implied in waits.iter().take(MOST_IMPLIED) {
         let _ = writeln!(
             out,

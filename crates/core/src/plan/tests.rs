@@ -27,6 +27,13 @@ fn apart(id: &str, depends_on: &[&str]) -> PlanTask {
     }
 }
 
+fn changing(id: &str, depends_on: &[&str], paths: &[&str]) -> PlanTask {
+    PlanTask {
+        paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+        ..task(id, depends_on)
+    }
+}
+
 fn groups(plan: &Plan) -> Vec<Vec<String>> {
     let named = |group: Vec<&TaskId>| group.into_iter().map(ToString::to_string).collect();
     plan.order().groups().into_iter().map(named).collect()
@@ -229,7 +236,7 @@ fn groups_of_a_plan_that_was_never_checked_end_all_the_same() {
             apart("a", &["b", "b", "gone"]),
             apart("b", &["a"]),
             apart("c", &["c"]),
-            apart("", &[""]),
+            changing("", &[""], &["x"]),
         ],
     };
     assert_eq!(groups(&plan), [vec!["a", "c", ""], vec!["b"]]);
