@@ -77,8 +77,8 @@ pub(super) fn summary(plan: &Plan, room: usize) -> String {
     if !graph.is_some_and(|graph| page.add(&graph)) {
         page.add(&too_large());
     }
-    let shown = in_words(&order);
-    if !page.add(&shown) {
+    // One task has no order.
+    if plan.tasks.len() > 1 && !page.add(&in_words(&order)) {
         page.add(&format!("{ORDER}Too many tasks to show here.\n\n"));
     }
     table(&plan.tasks, &mut page);
@@ -123,7 +123,7 @@ fn in_words(order: &Order) -> String {
     }
     out.push('\n');
     let alone: Vec<&TaskId> = order.alone().iter().collect();
-    if !alone.is_empty() && count > 1 {
+    if !alone.is_empty() {
         let names = if alone.len() == 1 { "names" } else { "name" };
         let runs = if alone.len() == 1 { "runs" } else { "each run" };
         let _ = writeln!(

@@ -268,6 +268,18 @@ fn width_and_longest_chain_count_what_is_implied() {
 }
 
 #[test]
+fn the_summary_tells_what_waits_for_what_and_why() {
+    let mut tasks: Vec<PlanTask> = (0..13).map(|n| apart(&format!("t{n}"), &[])).collect();
+    for task in &mut tasks {
+        task.paths.push("docs|`x`.md".to_owned());
+    }
+    tasks.push(apart("free", &["t0"]));
+    insta::assert_snapshot!(plan(tasks).summary_markdown(10_000));
+    let one = plan(vec![apart("a", &[])]).summary_markdown(10_000);
+    assert!(!one.contains("### Order"), "{one}");
+}
+
+#[test]
 fn an_unknown_task_waits_for_nothing() {
     let order = plan(vec![apart("a", &[])]).order();
     assert!(order.waits_for(&id("gone")).is_empty());
