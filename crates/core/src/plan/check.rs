@@ -1,7 +1,10 @@
+mod entry;
+
 use super::error::quote;
-use super::places::Places;
+use super::places::Place;
 use super::{
-    LONGEST_ID, LONGEST_PATH, LONGEST_TITLE, MOST_ENTRIES, MOST_TASKS, PlanErrors, PlanTask, graph,
+    Acceptance, LONGEST_ID, LONGEST_PATH, LONGEST_TITLE, MOST_ENTRIES, MOST_TASKS, PlanErrors,
+    PlanTask, graph,
 };
 use crate::did_you_mean::nearest;
 use crate::fences::Block;
@@ -11,13 +14,14 @@ use crate::verify::text::one_line;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 
-const FIELDS: [&str; 6] = [
+const FIELDS: [&str; 7] = [
     "id",
     "title",
     "description",
     "acceptance",
     "depends_on",
     "paths",
+    "checks",
 ];
 
 /// The tasks of a block, or everything that is wrong with them.
@@ -43,8 +47,8 @@ pub(super) fn tasks(block: &Block<'_>) -> Result<Vec<PlanTask>, PlanErrors> {
         );
         return Err(PlanErrors::one(Some(block.line), message));
     }
-    let mut check = Check {
-        places: Places::of(block.body, first_line),
+    let mut check = Checker {
+        places: Place::of(block.body, first_line),
         wrong: PlanErrors::default(),
     };
     let tasks: Vec<PlanTask> = items
@@ -67,16 +71,17 @@ fn why(error: &serde_json::Error) -> String {
     }
 }
 
-struct Check {
-    places: Places,
+struct Checker {
+    places: Place,
     wrong: PlanErrors,
 }
 
-impl Check {
+impl Checker {
     fn task(&mut self, index: usize, item: &Value) -> PlanTask {
         let Value::Object(fields) = item else {
             let message = || format!("task {} is not an object", name_of("", index));
-            self.wrong.add(self.places.task(index), message);
+            self.wrong
+                .add(self.places.item(index).map(Place::line), message);
             return PlanTask {
                 id: TaskId::new(""),
                 title: String::new(),
@@ -84,6 +89,7 @@ impl Check {
                 acceptance: Vec::new(),
                 depends_on: Vec::new(),
                 paths: Vec::new(),
+                checks: Vec::new(),
             };
         };
         let mut reader = Reader {
@@ -101,8 +107,14 @@ impl Check {
             description: reader.text("description").unwrap_or_default(),
             acceptance: reader.acceptance(),
             depends_on: reader.dependencies(),
-            paths: reader.paths(),
+            paths: reader.paths("paths"),
+            checks: reader.paths("checks"),
         }
+    }
+
+    /// The line of a key of a task, or of the task where it has no such key.
+    fn line_of(&self, index: usize, key: &str) -> Option<usize> {
+        self.places.item(index).map(|task| task.line_of(key))
     }
 
     /// Branches and folders may be made of ids, and some disks do not tell cases apart.
@@ -112,7 +124,7 @@ impl Check {
         for (index, id) in ids.filter(|(_, id)| !id.is_empty()) {
             let earlier = *first.entry(id.to_ascii_lowercase()).or_insert(index);
             if earlier != index {
-                let line = |index| self.places.key_of(index, "id");
+                let line = |index| self.line_of(index, "id");
                 let taken_by = match line(earlier) {
                     Some(line) => format!("the task on line {line}"),
                     None => "an earlier task".to_owned(),
@@ -128,7 +140,7 @@ impl Check {
         let ids = tasks.iter().map(|task| &task.id);
         let known: HashSet<&TaskId> = ids.filter(|id| !id.as_str().is_empty()).collect();
         for (index, task) in tasks.iter().enumerate() {
-            let line = self.places.key_of(index, "depends_on");
+            let line = self.line_of(index, "depends_on");
             let name = || name_of(task.id.as_str(), index);
             for dependency in &task.depends_on {
                 if !known.contains(dependency) {
@@ -156,7 +168,7 @@ impl Check {
     fn cycles(&mut self, tasks: &[PlanTask]) {
         for cycle in graph::cycles(&graph::edges(tasks)) {
             let first = cycle.first();
-            let line = first.and_then(|first| self.places.key_of(*first, "depends_on"));
+            let line = first.and_then(|first| self.line_of(*first, "depends_on"));
             self.wrong.add(line, || {
                 let around = cycle.iter().chain(first);
                 let ids: Vec<&str> = around.map(|task| tasks[*task].id.as_str()).collect();
@@ -168,15 +180,15 @@ impl Check {
 
 /// Reads the fields of one task.
 struct Reader<'c, 'v> {
-    check: &'c mut Check,
+    check: &'c mut Checker,
     index: usize,
     name: String,
     fields: &'v Map<String, Value>,
 }
 
-impl Reader<'_, '_> {
+impl<'v> Reader<'_, 'v> {
     fn wrong(&mut self, field: &str, message: impl FnOnce(&str) -> String) {
-        let line = self.check.places.key_of(self.index, field);
+        let line = self.check.line_of(self.index, field);
         self.check.wrong.add(line, || message(&self.name));
     }
 
@@ -202,7 +214,8 @@ impl Reader<'_, '_> {
 
     /// A key that is nearly a known one was meant to be it; any other says something we do not use.
     fn keys(&mut self) {
-        let repeated = self.check.places.repeated(self.index);
+        let task = self.check.places.item(self.index);
+        let repeated = task.into_iter().flat_map(Place::repeated);
         for key in repeated.map(str::to_owned).collect::<Vec<_>>() {
             let shown = quote(&key);
             self.wrong(&key, |task| {
@@ -253,13 +266,24 @@ impl Reader<'_, '_> {
         None
     }
 
-    fn acceptance(&mut self) -> Vec<String> {
-        let given = self.list("acceptance");
-        let is_empty = |given: &Vec<String>| given.iter().all(|entry| one_line(entry).is_empty());
-        if given.as_ref().is_some_and(is_empty) {
-            self.missing("acceptance");
+    fn acceptance(&mut self) -> Vec<Acceptance> {
+        let items = match self.given("acceptance").map(Value::as_array) {
+            Some(None) => {
+                self.wrong_type("acceptance", "a list of texts and objects");
+                return Vec::new();
+            }
+            Some(Some(items)) if !items.iter().all(entry::is_blank) => items,
+            Some(Some(_)) | None => {
+                self.missing("acceptance");
+                return Vec::new();
+            }
+        };
+        if self.has_too_many("acceptance", items) {
+            return Vec::new();
         }
-        given.unwrap_or_default()
+        let task = self.check.places.item(self.index);
+        let list = task.and_then(|task| task.key("acceptance"));
+        entry::read_all(items, &self.name, list, &mut self.check.wrong)
     }
 
     fn dependencies(&mut self) -> Vec<TaskId> {
@@ -273,12 +297,7 @@ impl Reader<'_, '_> {
             return Some(Vec::new());
         };
         let items = value.as_array();
-        if let Some(entries) = items.map(Vec::len).filter(|length| *length > MOST_ENTRIES) {
-            self.wrong(field, |task| {
-                format!(
-                    "`{field}` of task {task} has {entries} entries; the limit is {MOST_ENTRIES}"
-                )
-            });
+        if items.is_some_and(|items| self.has_too_many(field, items)) {
             return None;
         }
         let words = items.and_then(|items| items.iter().map(word).collect());
@@ -288,12 +307,25 @@ impl Reader<'_, '_> {
         words
     }
 
-    fn paths(&mut self) -> Vec<String> {
-        let paths = self.list("paths").unwrap_or_default();
+    fn has_too_many(&mut self, field: &str, items: &[Value]) -> bool {
+        let entries = items.len();
+        let has_too_many = entries > MOST_ENTRIES;
+        if has_too_many {
+            self.wrong(field, |task| {
+                format!(
+                    "`{field}` of task {task} has {entries} entries; the limit is {MOST_ENTRIES}"
+                )
+            });
+        }
+        has_too_many
+    }
+
+    fn paths(&mut self, field: &str) -> Vec<String> {
+        let paths = self.list(field).unwrap_or_default();
         for path in &paths {
             if let Some(why) = not_inside(path) {
                 let shown = quote(path);
-                self.wrong("paths", |task| {
+                self.wrong(field, |task| {
                     format!("the path {shown} of task {task} {why}")
                 });
             }
@@ -302,7 +334,7 @@ impl Reader<'_, '_> {
     }
 
     /// The value of a field, unless it is left out.
-    fn given(&self, field: &str) -> Option<&Value> {
+    fn given(&self, field: &str) -> Option<&'v Value> {
         self.fields.get(field).filter(|value| !value.is_null())
     }
 

@@ -1,5 +1,6 @@
 use super::PlanTask;
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 
 /// For each task, the places of the tasks it depends on. Unknown ones and itself are left out; of
 /// two tasks with one id the first is meant.
@@ -26,9 +27,9 @@ pub(super) fn edges(tasks: &[PlanTask]) -> Vec<Vec<usize>> {
     edges
 }
 
-/// Layers in which each task needs only earlier layers, and the tasks that no layer can hold:
-/// those in a circle, and those that wait for one.
-pub(super) fn layers(edges: &[Vec<usize>]) -> (Vec<Vec<usize>>, Vec<usize>) {
+/// Each task after those it depends on, as the plan lists them where that leaves a choice; and the
+/// tasks that have no such place: those in a circle, and those that wait for one.
+pub(super) fn sequence(edges: &[Vec<usize>]) -> (Vec<usize>, Vec<usize>) {
     let mut waits: Vec<usize> = edges.iter().map(Vec::len).collect();
     let mut dependents = vec![Vec::new(); edges.len()];
     for (index, needs) in edges.iter().enumerate() {
@@ -36,24 +37,20 @@ pub(super) fn layers(edges: &[Vec<usize>]) -> (Vec<Vec<usize>>, Vec<usize>) {
             dependents[need].push(index);
         }
     }
-    let free = |(index, count): (usize, &usize)| (*count == 0).then_some(index);
-    let mut layer: Vec<usize> = waits.iter().enumerate().filter_map(free).collect();
-    let mut layers = Vec::new();
-    while !layer.is_empty() {
-        let mut next = Vec::new();
-        for &done in &layer {
-            for &dependent in &dependents[done] {
-                waits[dependent] -= 1;
-                if waits[dependent] == 0 {
-                    next.push(dependent);
-                }
+    let free = (0..edges.len()).filter(|index| waits[*index] == 0);
+    let mut free: BinaryHeap<Reverse<usize>> = free.map(Reverse).collect();
+    let mut sequence = Vec::with_capacity(edges.len());
+    while let Some(Reverse(next)) = free.pop() {
+        sequence.push(next);
+        for &dependent in &dependents[next] {
+            waits[dependent] -= 1;
+            if waits[dependent] == 0 {
+                free.push(Reverse(dependent));
             }
         }
-        next.sort_unstable();
-        layers.push(std::mem::replace(&mut layer, next));
     }
-    let stuck = |(index, count): (usize, &usize)| (*count > 0).then_some(index);
-    (layers, waits.iter().enumerate().filter_map(stuck).collect())
+    let stuck = (0..edges.len()).filter(|index| waits[*index] > 0);
+    (sequence, stuck.collect())
 }
 
 /// Circles of tasks that wait for each other: at least one in every knot, none that shares a task
@@ -62,7 +59,7 @@ pub(super) fn cycles(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut edges = edges.to_vec();
     let mut cycles = Vec::new();
     loop {
-        let (_, stuck) = layers(&edges);
+        let (_, stuck) = sequence(&edges);
         let Some(&start) = stuck.first() else {
             return cycles;
         };

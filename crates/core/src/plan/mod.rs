@@ -3,16 +3,24 @@
 //! An agent writes it, so it is checked before use. All errors are reported at once: one at a time
 //! would cost a fixer round each.
 
+mod acceptance;
 mod block;
 mod check;
+mod claims;
 mod error;
 mod graph;
+mod hot;
+mod order;
 mod places;
 mod render;
+mod task_set;
 #[cfg(test)]
 mod tests;
+mod width;
 
+pub use acceptance::{Acceptance, Check, CheckCommand, Expect};
 pub use error::{PlanError, PlanErrors};
+pub use order::{Implied, Order};
 
 use crate::ids::TaskId;
 use serde::{Deserialize, Serialize};
@@ -27,6 +35,14 @@ pub const MOST_ENTRIES: usize = 200;
 pub const LONGEST_ID: usize = 64;
 /// The longest title of a task, in characters.
 pub const LONGEST_TITLE: usize = 200;
+/// The longest text of an acceptance entry, in characters.
+pub const LONGEST_ENTRY: usize = 2000;
+/// The most words of the command of an acceptance entry, its program included.
+pub const MOST_WORDS: usize = 100;
+/// The longest command of an acceptance entry, in bytes.
+pub const LONGEST_COMMAND: usize = 8 * 1024;
+/// The longest text that the output of a command is searched for, in characters.
+pub const LONGEST_EXPECTED: usize = 1000;
 /// The longest path of a task, in bytes.
 pub const LONGEST_PATH: usize = 4096;
 
@@ -48,13 +64,17 @@ pub struct PlanTask {
     #[serde(default)]
     pub description: String,
     /// What must be true when it is done.
-    pub acceptance: Vec<String>,
+    #[serde(with = "acceptance::stored")]
+    pub acceptance: Vec<Acceptance>,
     /// Ids of the tasks it depends on.
     #[serde(default)]
     pub depends_on: Vec<TaskId>,
     /// The files it is about, relative to the repository.
     #[serde(default)]
     pub paths: Vec<String>,
+    /// Files that hold its checks, relative to the repository: its coder may not write them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<String>,
 }
 
 impl Plan {
@@ -69,28 +89,21 @@ impl Plan {
         check::tasks(&block).map(|tasks| Plan { tasks })
     }
 
-    /// The tasks that can be worked on at the same time: each group needs only earlier ones.
+    /// Which tasks wait for which, and which cannot run side by side.
     ///
-    /// Tasks that wait for each other in a circle, which no parsed plan has, are the last group.
-    pub fn groups(&self) -> Vec<Vec<&str>> {
-        let edges = graph::edges(&self.tasks);
-        let (mut layers, stuck) = graph::layers(&edges);
-        if !stuck.is_empty() {
-            layers.push(stuck);
-        }
-        let id = |index: usize| self.tasks[index].id.as_str();
-        layers
-            .into_iter()
-            .map(|layer| layer.into_iter().map(id).collect())
-            .collect()
+    /// Besides its dependencies a task waits for an earlier one where both may change the same
+    /// files. A task that names no `paths` may change any file, so it runs alone.
+    pub fn order(&self) -> Order {
+        Order::of(&self.tasks)
     }
 
-    /// What depends on what, as a Mermaid graph. Nothing in a title is syntax.
+    /// What waits for what, as a Mermaid graph: dotted where a task waits only because of the files
+    /// it changes. Nothing in a title is syntax.
     pub fn mermaid(&self) -> String {
-        render::mermaid(&self.tasks, render::Labels::Titles)
+        render::mermaid(&self.tasks, &self.order(), render::Labels::Titles)
     }
 
-    /// The plan for a pull request, in at most `room` characters: the graph, the groups and a table
+    /// The plan for a pull request, in at most `room` characters: the graph, the order and a table
     /// of the tasks. What does not fit is left out, and that is said.
     pub fn summary_markdown(&self, room: usize) -> String {
         render::summary(self, room)

@@ -1,118 +1,170 @@
 use std::collections::BTreeMap;
 
-/// Where the tasks of a block stand, so that a mistake in one is shown on its line.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Places {
-    tasks: Vec<TaskPlace>,
-}
+/// How deep values are told apart: a list of tasks with entries with expectations is five deep.
+const DEEPEST: usize = 8;
 
+/// Where a value of a block and all that is in it stands, so that a mistake is shown on its line.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct TaskPlace {
+pub(super) struct Place {
     line: usize,
-    keys: BTreeMap<String, KeyPlace>,
-}
-
-#[derive(Debug, Default, PartialEq, Eq)]
-struct KeyPlace {
-    line: usize,
+    /// How often the key of this value stands in its object.
     times: usize,
+    keys: BTreeMap<String, Place>,
+    items: Vec<Place>,
 }
 
-impl Places {
-    /// The places in a text that is known to be a JSON list. Any other text gives some places that
-    /// mean nothing, and no more harm.
+impl Place {
+    /// The places in a text that is known to be JSON. Any other text gives some places that mean
+    /// nothing, and no more harm.
     pub(super) fn of(json: &str, first_line: usize) -> Self {
-        let mut places = Self::default();
-        let mut depth = 0_usize;
-        let mut line = first_line;
-        let mut begins = false;
-        let mut at = 0;
-        let bytes = json.as_bytes();
-        while let Some(&byte) = bytes.get(at) {
-            let start = at;
-            at += 1;
-            match byte {
-                b'\n' => line += 1,
-                b' ' | b'\t' | b'\r' | b':' => {}
-                b',' => begins = depth == 1,
-                _ => {
-                    if depth == 1 && begins && byte != b']' {
-                        places.tasks.push(TaskPlace {
-                            line,
-                            ..TaskPlace::default()
-                        });
-                        begins = false;
-                    }
-                    match byte {
-                        b'[' | b'{' => {
-                            depth += 1;
-                            begins = depth == 1;
-                        }
-                        b']' | b'}' => depth = depth.saturating_sub(1),
-                        b'"' => {
-                            at = end_of_string(bytes, at);
-                            if depth == 2 && is_key(bytes, at) {
-                                places.key(&json[start..at], line);
-                            }
-                        }
-                        _ => {}
-                    }
+        let mut scan = Scan {
+            json,
+            at: 0,
+            line: first_line,
+        };
+        scan.value(0)
+    }
+
+    /// Its line.
+    pub(super) fn line(&self) -> usize {
+        self.line
+    }
+
+    /// An item of a list.
+    pub(super) fn item(&self, index: usize) -> Option<&Place> {
+        self.items.get(index)
+    }
+
+    /// The value of a key. Its line is that of the key.
+    pub(super) fn key(&self, key: &str) -> Option<&Place> {
+        self.keys.get(key)
+    }
+
+    /// The line of a key, or of the whole value where it has no such key.
+    pub(super) fn line_of(&self, key: &str) -> usize {
+        self.key(key).map_or(self.line, Place::line)
+    }
+
+    /// The keys that stand more than once in it.
+    pub(super) fn repeated(&self) -> impl Iterator<Item = &str> {
+        let keys = self.keys.iter();
+        keys.filter_map(|(key, place)| (place.times > 1).then_some(key.as_str()))
+    }
+}
+
+struct Scan<'t> {
+    json: &'t str,
+    at: usize,
+    line: usize,
+}
+
+impl<'t> Scan<'t> {
+    fn value(&mut self, depth: usize) -> Place {
+        let mut place = Place::default();
+        let Some(sign) = self.sign() else {
+            place.line = self.line;
+            return place;
+        };
+        place.line = self.line;
+        match sign {
+            b'"' => {
+                self.string();
+            }
+            b'[' | b'{' if depth == DEEPEST => self.skip_all(),
+            b'[' => {
+                self.at += 1;
+                while self.goes_on(b']') {
+                    place.items.push(self.value(depth + 1));
                 }
             }
+            b'{' => {
+                self.at += 1;
+                while self.goes_on(b'}') {
+                    self.pair(&mut place, depth);
+                }
+            }
+            _ => self.scalar(),
         }
-        places
+        place
     }
 
-    /// The line of a task.
-    pub(super) fn task(&self, index: usize) -> Option<usize> {
-        self.tasks.get(index).map(|task| task.line)
-    }
-
-    /// The line of a key of a task, or of the task where it has no such key.
-    pub(super) fn key_of(&self, index: usize, key: &str) -> Option<usize> {
-        let task = self.tasks.get(index)?;
-        Some(task.keys.get(key).map_or(task.line, |place| place.line))
-    }
-
-    /// The keys that stand more than once in a task.
-    pub(super) fn repeated(&self, index: usize) -> impl Iterator<Item = &str> {
-        let keys = self.tasks.get(index).map(|task| &task.keys);
-        keys.into_iter()
-            .flatten()
-            .filter_map(|(key, place)| (place.times > 1).then_some(key.as_str()))
-    }
-
-    fn key(&mut self, quoted: &str, line: usize) {
-        let Ok(key) = serde_json::from_str::<String>(quoted) else {
-            return;
-        };
-        if let Some(task) = self.tasks.last_mut() {
-            let place = task.keys.entry(key).or_default();
-            place.line = line;
-            place.times += 1;
+    fn pair(&mut self, place: &mut Place, depth: usize) {
+        let line = self.line;
+        let is_text = self.json.as_bytes().get(self.at) == Some(&b'"');
+        let key = is_text.then(|| serde_json::from_str::<String>(self.string()).ok());
+        let mut value = self.value(depth + 1);
+        if let Some(key) = key.flatten() {
+            let times = place.keys.get(&key).map_or(0, |earlier| earlier.times);
+            value.line = line;
+            value.times = times + 1;
+            place.keys.insert(key, value);
         }
     }
-}
 
-/// The place after the closing quote of a string whose content starts at `from`.
-fn end_of_string(bytes: &[u8], from: usize) -> usize {
-    let mut at = from;
-    while let Some(&byte) = bytes.get(at) {
-        match byte {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
+    /// The next byte that means something, without taking it.
+    fn sign(&mut self) -> Option<u8> {
+        while let Some(&byte) = self.json.as_bytes().get(self.at) {
+            match byte {
+                b'\n' => self.line += 1,
+                b' ' | b'\t' | b'\r' | b':' | b',' => {}
+                _ => return Some(byte),
+            }
+            self.at += 1;
+        }
+        None
+    }
+
+    /// Whether something stands before the end of a list or an object; takes the end.
+    fn goes_on(&mut self, end: u8) -> bool {
+        let next = self.sign();
+        if next == Some(end) {
+            self.at += 1;
+        }
+        next.is_some_and(|next| next != end)
+    }
+
+    /// Takes a string that starts here, with its quotes.
+    fn string(&mut self) -> &'t str {
+        let start = self.at;
+        let bytes = self.json.as_bytes();
+        self.at += 1;
+        while let Some(&byte) = bytes.get(self.at) {
+            self.at += if byte == b'\\' { 2 } else { 1 };
+            if byte == b'"' {
+                break;
+            }
+        }
+        self.at = self.json.ceil_char_boundary(self.at.min(bytes.len()));
+        &self.json[start..self.at]
+    }
+
+    /// Takes a number or a word, or one sign that should not be here.
+    fn scalar(&mut self) {
+        let rest = &self.json.as_bytes()[self.at..];
+        let ends = |byte: &u8| byte.is_ascii_whitespace() || b",:[]{}\"".contains(byte);
+        let length = rest.iter().position(ends).unwrap_or(rest.len());
+        self.at += length.max(1);
+    }
+
+    /// Takes a list or an object with all that is in it.
+    fn skip_all(&mut self) {
+        let mut depth = 0_usize;
+        while let Some(sign) = self.sign() {
+            match sign {
+                b'"' => {
+                    self.string();
+                    continue;
+                }
+                b'[' | b'{' => depth += 1,
+                b']' | b'}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                return;
+            }
         }
     }
-    bytes.len()
-}
-
-fn is_key(bytes: &[u8], from: usize) -> bool {
-    let next = bytes
-        .iter()
-        .skip(from)
-        .find(|byte| !byte.is_ascii_whitespace());
-    next == Some(&b':')
 }
 
 #[cfg(test)]
@@ -121,17 +173,29 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn tasks_and_keys_are_found_on_their_lines() {
-        let json = "[\n {\"id\": \"a\",\n  \"x\": {\"id\": [\n1]}, \"\\u0069d\" : 2},\n\n 7, {\n\"id\":\n\"]}\"}]";
-        let places = Places::of(json, 10);
-        let lines: Vec<_> = (0..4).map(|index| places.task(index)).collect();
-        assert_eq!(lines, [Some(11), Some(15), Some(15), None]);
-        assert_eq!(places.key_of(0, "x"), Some(12));
-        assert_eq!(places.key_of(0, "title"), Some(11));
-        assert_eq!(places.key_of(2, "id"), Some(16));
-        assert_eq!(places.repeated(0).collect::<Vec<_>>(), ["id"]);
-        assert_eq!(places.key_of(0, "id"), Some(13));
-        assert_eq!(places.repeated(2).count(), 0);
+    fn values_and_keys_are_found_on_their_lines() {
+        let json = "[\n {\"id\": \"a\",\n  \"x\": {\"id\": [\n1, 23,\n[]]}, \"\\u0069d\" : 2},\n\n 7, {\n\"id\":\n\"]}\"}]";
+        let places = Place::of(json, 10);
+        let lines: Vec<_> = (0..4).map(|n| places.item(n).map(Place::line)).collect();
+        assert_eq!(lines, [Some(11), Some(16), Some(16), None]);
+        let (first, last) = (places.item(0).unwrap(), places.item(2).unwrap());
+        assert_eq!(first.line_of("x"), 12);
+        assert_eq!(first.line_of("title"), 11);
+        assert_eq!(last.line_of("id"), 17);
+        assert_eq!(first.repeated().collect::<Vec<_>>(), ["id"]);
+        assert_eq!(first.line_of("id"), 14);
+        assert_eq!(last.repeated().count(), 0);
+        let inner = first.key("x").and_then(|x| x.key("id")).unwrap();
+        let lines: Vec<_> = (0..4).map(|n| inner.item(n).map(Place::line)).collect();
+        assert_eq!(lines, [Some(13), Some(13), Some(14), None]);
+    }
+
+    #[test]
+    fn what_is_too_deep_to_tell_apart_moves_nothing_after_it() {
+        let deep = format!("{}{}", "[".repeat(100), "]".repeat(100));
+        let places = Place::of(&format!("[{deep},\n[\"]\", {deep}],\n7]"), 1);
+        let lines: Vec<_> = (0..4).map(|n| places.item(n).map(Place::line)).collect();
+        assert_eq!(lines, [Some(1), Some(2), Some(3), None]);
     }
 
     proptest! {
@@ -141,16 +205,16 @@ mod tests {
                 .iter()
                 .map(|text| serde_json::json!({"a": text, "z": {"id": text}}).to_string())
                 .collect();
-            let places = Places::of(&format!("[\n{}]", tasks.join(",\n")), 1);
-            let lines: Vec<_> = (0..=texts.len()).map(|n| places.key_of(n, "z")).collect();
+            let places = Place::of(&format!("[\n{}]", tasks.join(",\n")), 1);
+            let lines: Vec<_> = (0..=texts.len()).map(|n| Some(places.item(n)?.line_of("z"))).collect();
             let expected = (0..texts.len()).map(|n| Some(n + 2)).chain([None]);
             prop_assert_eq!(lines, expected.collect::<Vec<_>>());
-            prop_assert!(places.tasks.iter().all(|task| task.keys.len() == 2));
+            prop_assert!(places.items.iter().all(|task| task.keys.len() == 2));
         }
 
         #[test]
         fn no_text_makes_it_panic(text in "[\\[\\]{}\",:\\\\né 1a]{0,60}") {
-            let _ = Places::of(&text, 1);
+            let _ = Place::of(&text, 1);
         }
     }
 }

@@ -1,5 +1,7 @@
-use super::{Plan, PlanTask, graph};
+use super::{Acceptance, Order, Plan, PlanTask};
+use crate::ids::TaskId;
 use crate::markdown::{cell, code_cell};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// What forges draw at most: the limits of Mermaid as it ships.
@@ -8,6 +10,9 @@ const MOST_CHARS: usize = 50_000;
 /// The longest label of the graph and the longest cell of the table, in characters of the plan.
 const LABEL_CHARS: usize = 60;
 const CELL_CHARS: usize = 200;
+/// The most implied waits and the most ids of one line.
+const MOST_IMPLIED: usize = 10;
+const MOST_IDS: usize = 30;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Labels {
@@ -18,7 +23,7 @@ pub(super) enum Labels {
 }
 
 /// The tasks are numbered, so that no id is ever a word of Mermaid's own, such as `end`.
-pub(super) fn mermaid(tasks: &[PlanTask], labels: Labels) -> String {
+pub(super) fn mermaid(tasks: &[PlanTask], order: &Order, labels: Labels) -> String {
     let mut out = String::from("graph TD\n");
     for (index, task) in tasks.iter().enumerate() {
         let id = label(task.id.as_str());
@@ -27,9 +32,17 @@ pub(super) fn mermaid(tasks: &[PlanTask], labels: Labels) -> String {
             Labels::Ids => writeln!(out, "  t{index}[\"{id}\"]"),
         };
     }
-    for (index, needs) in graph::edges(tasks).iter().enumerate() {
-        for need in needs {
-            let _ = writeln!(out, "  t{need} --> t{index}");
+    let places: HashMap<&TaskId, usize> = tasks.iter().map(|task| &task.id).zip(0..).collect();
+    for (index, task) in tasks.iter().enumerate() {
+        let mut waits: Vec<_> = order.waits_for(&task.id).iter().collect();
+        waits.sort_unstable_by_key(|id| places[id]);
+        for id in waits {
+            let arrow = if task.depends_on.contains(id) {
+                "-->"
+            } else {
+                "-.->"
+            };
+            let _ = writeln!(out, "  t{} {arrow} t{index}", places[id]);
         }
     }
     out
@@ -58,14 +71,15 @@ pub(super) fn summary(plan: &Plan, room: usize) -> String {
         text: String::new(),
         room,
     };
-    let graph = drawing(&plan.tasks);
+    let order = plan.order();
+    let graph = drawing(&plan.tasks, &order);
     let too_large = || format!("{GRAPH}The graph is too large to draw here.\n\n");
     if !graph.is_some_and(|graph| page.add(&graph)) {
         page.add(&too_large());
     }
-    let groups = groups(plan);
-    if !page.add(&groups) {
-        page.add(&format!("{GROUPS}Too many groups to show here.\n\n"));
+    // One task has no order.
+    if plan.tasks.len() > 1 && !page.add(&in_words(&order)) {
+        page.add(&format!("{ORDER}Too many tasks to show here.\n\n"));
     }
     table(&plan.tasks, &mut page);
     page.text.truncate(page.text.trim_end().len());
@@ -73,29 +87,104 @@ pub(super) fn summary(plan: &Plan, room: usize) -> String {
 }
 
 const GRAPH: &str = "### Dependencies\n\n";
-const GROUPS: &str = "### Groups that can run in parallel\n\n";
+const ORDER: &str = "### Order\n\n";
 const TABLE: &str = "### Tasks\n\n| id | task | acceptance | depends on |\n|---|---|---|---|\n";
 
 /// The graph as a forge draws it, with as much in its labels as fits; `None` when it is too large.
-fn drawing(tasks: &[PlanTask]) -> Option<String> {
-    let edges: usize = graph::edges(tasks).iter().map(Vec::len).sum();
+fn drawing(tasks: &[PlanTask], order: &Order) -> Option<String> {
+    let waits = tasks.iter().map(|task| order.waits_for(&task.id).len());
+    let edges: usize = waits.sum();
     let fits = |text: &String| text.chars().count() <= MOST_CHARS;
     let text = [Labels::Titles, Labels::Ids]
         .into_iter()
-        .map(|labels| mermaid(tasks, labels))
+        .map(|labels| mermaid(tasks, order, labels))
         .find(fits)
         .filter(|_| edges <= MOST_EDGES)?;
     Some(format!("{GRAPH}```mermaid\n{text}```\n\n"))
 }
 
-fn groups(plan: &Plan) -> String {
-    let mut out = GROUPS.to_owned();
-    for (index, group) in plan.groups().iter().enumerate() {
-        let ids: Vec<String> = group.iter().map(|id| code_cell(id, LABEL_CHARS)).collect();
+/// What a reviewer of the plan asks first: how much runs at once, and what holds it up.
+fn in_words(order: &Order) -> String {
+    let mut out = ORDER.to_owned();
+    let path = order.critical_path();
+    let count = order.tasks().len();
+    let _ = writeln!(
+        out,
+        "{} in {}, at most {} at the same time. The longest chain has {}: {}.\n",
+        counted(count, "task"),
+        counted(order.groups().len(), "group"),
+        order.width(),
+        counted(path.len(), "task"),
+        named(&path, " → "),
+    );
+    for (index, group) in order.groups().iter().enumerate() {
+        let ids: Vec<String> = group.iter().map(|id| shown(id)).collect();
         let _ = writeln!(out, "{}. {}", index + 1, ids.join(", "));
     }
     out.push('\n');
+    let alone: Vec<&TaskId> = order.alone().iter().collect();
+    if !alone.is_empty() {
+        let names = if alone.len() == 1 { "names" } else { "name" };
+        let runs = if alone.len() == 1 { "runs" } else { "each run" };
+        let _ = writeln!(
+            out,
+            "{} {names} no `paths` and {runs} alone: {}.\n",
+            counted(alone.len(), "task"),
+            named(&alone, ", "),
+        );
+    }
+    out + &implied(order)
+}
+
+/// The waits that the plan does not state. Those of tasks that run alone are told together.
+fn implied(order: &Order) -> String {
+    let is_alone = |id: &TaskId| order.alone().contains(id);
+    let waits = order.implied().iter();
+    let waits: Vec<_> = waits
+        .filter(|implied| !is_alone(&implied.earlier) && !is_alone(&implied.later))
+        .collect();
+    let mut out = String::new();
+    if waits.is_empty() {
+        return out;
+    }
+    out.push_str("Tasks that change the same files wait for each other (dotted in the graph):\n\n");
+    for implied in waits.iter().take(MOST_IMPLIED) {
+        let _ = writeln!(
+            out,
+            "- {} waits for {}: {}",
+            shown(&implied.later),
+            shown(&implied.earlier),
+            implied.reason,
+        );
+    }
+    if let Some(more) = waits
+        .len()
+        .checked_sub(MOST_IMPLIED)
+        .filter(|more| *more > 0)
+    {
+        let _ = writeln!(out, "- and {more} more");
+    }
+    out.push('\n');
     out
+}
+
+fn shown(id: &TaskId) -> String {
+    code_cell(id.as_str(), LABEL_CHARS)
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+/// The first ids of a list, and that there are more.
+fn named(ids: &[&TaskId], between: &str) -> String {
+    let first = ids.iter().take(MOST_IDS);
+    let mut shown: Vec<String> = first.map(|id| self::shown(id)).collect();
+    if ids.len() > MOST_IDS {
+        shown.push("…".to_owned());
+    }
+    shown.join(between)
 }
 
 /// As many rows as fit, and how many did not.
@@ -119,18 +208,25 @@ fn table(tasks: &[PlanTask], page: &mut Page) {
 }
 
 fn row(task: &PlanTask) -> String {
-    let after: Vec<String> = task
-        .depends_on
-        .iter()
-        .map(|id| code_cell(id.as_str(), LABEL_CHARS))
-        .collect();
+    let after: Vec<String> = task.depends_on.iter().map(shown).collect();
+    let acceptance: Vec<String> = task.acceptance.iter().map(entry).collect();
     format!(
         "| {} | {} | {} | {} |\n",
-        code_cell(task.id.as_str(), LABEL_CHARS),
+        shown(&task.id),
         cell(&task.title, CELL_CHARS),
-        cell(&task.acceptance.join("; "), CELL_CHARS),
+        cell(&acceptance.join("; "), CELL_CHARS),
         after.join(", "),
     )
+}
+
+/// An entry in words, with its kind where drive checks it.
+fn entry(entry: &Acceptance) -> String {
+    let Acceptance { text, check, .. } = entry;
+    match check.command() {
+        None => text.clone(),
+        Some(command) if command.guard => format!("{text} ({}, guard)", check.kind()),
+        Some(_) => format!("{text} ({})", check.kind()),
+    }
 }
 
 /// A text that never grows beyond its room.

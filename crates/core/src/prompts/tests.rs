@@ -177,7 +177,12 @@ fn the_example_that_a_planner_is_shown_is_a_plan() {
     });
     let example = text.split("````").nth(1).unwrap();
     let plan = crate::plan::Plan::parse(example.trim_start_matches("markdown")).unwrap();
-    assert_eq!(plan.groups(), [["user-table"]]);
+    let kinds = plan.tasks[0]
+        .acceptance
+        .iter()
+        .map(|entry| entry.check.kind());
+    assert!(kinds.eq(["command", "observe", "judge"]));
+    assert_eq!(plan.tasks[0].checks, ["tests/users.rs"]);
 }
 
 #[test]

@@ -1,0 +1,132 @@
+//! The contract of a task: what must be true when it is done, and who checks it.
+
+use serde::{Deserialize, Serialize};
+
+/// One entry of a task's contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Acceptance {
+    /// Its name within the task: the one it was given, or `a1`, `a2`, … by its place.
+    pub id: String,
+    /// What must be true, in words.
+    pub text: String,
+    /// How it is found out.
+    #[serde(flatten)]
+    pub check: Check,
+}
+
+/// Who finds out whether an entry holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Check {
+    /// An agent decides, with evidence.
+    Judge,
+    /// drive runs a command and compares how it ends.
+    Command(CheckCommand),
+    /// drive runs a command that uses the program, and compares what it prints. It always expects
+    /// some text.
+    Observe(CheckCommand),
+}
+
+/// A command that drive runs for an entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckCommand {
+    /// The program and its arguments; never empty.
+    pub command: Vec<String>,
+    /// What counts as success.
+    #[serde(default)]
+    pub expect: Expect,
+    /// Whether it passes before the work and must keep passing. Every other command must fail
+    /// before the work.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub guard: bool,
+}
+
+/// What a command must do to pass.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expect {
+    /// The exit code, from 0 to 255.
+    #[serde(default)]
+    pub exit: i32,
+    /// Text that must stand in its output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contains: Option<String>,
+}
+
+impl Acceptance {
+    /// An entry that an agent judges.
+    pub fn judged(id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            text: text.into(),
+            check: Check::Judge,
+        }
+    }
+
+    /// The id of an entry that was not given one, by its place from 0.
+    pub fn id_at(place: usize) -> String {
+        format!("a{}", place + 1)
+    }
+}
+
+impl Check {
+    /// The command that drive runs; none where an agent decides.
+    pub fn command(&self) -> Option<&CheckCommand> {
+        match self {
+            Self::Judge => None,
+            Self::Command(command) | Self::Observe(command) => Some(command),
+        }
+    }
+
+    /// Its kind, as a plan writes it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Judge => "judge",
+            Self::Command(_) => "command",
+            Self::Observe(_) => "observe",
+        }
+    }
+}
+
+/// Stores entries in the form in which a plan writes them: as text where that says everything.
+pub(super) mod stored {
+    use super::{Acceptance, Check};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Written<'p> {
+        Text(&'p str),
+        Entry(&'p Acceptance),
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Read {
+        Text(String),
+        Entry(Acceptance),
+    }
+
+    pub(in crate::plan) fn serialize<S: Serializer>(
+        entries: &[Acceptance],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(entries.iter().enumerate().map(|(place, entry)| {
+            if entry.check == Check::Judge && entry.id == Acceptance::id_at(place) {
+                Written::Text(&entry.text)
+            } else {
+                Written::Entry(entry)
+            }
+        }))
+    }
+
+    pub(in crate::plan) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<Acceptance>, D::Error> {
+        let entries = Vec::<Read>::deserialize(deserializer)?;
+        let read = |(place, entry)| match entry {
+            Read::Text(text) => Acceptance::judged(Acceptance::id_at(place), text),
+            Read::Entry(entry) => entry,
+        };
+        Ok(entries.into_iter().enumerate().map(read).collect())
+    }
+}

@@ -1,0 +1,54 @@
+//! How many tasks can run side by side.
+
+use super::task_set::TaskSet;
+
+/// The most tasks of which none is before another, from the set of those before each task.
+///
+/// By Dilworth's theorem that is the least number of chains that hold all tasks. Each task that
+/// finds one before it to follow, which no other follows, saves a chain.
+pub(super) fn of(before: &[TaskSet]) -> usize {
+    let mut chains = Chains {
+        follower: vec![None; before.len()],
+        follows: vec![None; before.len()],
+    };
+    let saved = (0..before.len()).filter(|task| chains.add(*task, before));
+    let saved = saved.count();
+    before.len() - saved
+}
+
+struct Chains {
+    follower: Vec<Option<usize>>,
+    follows: Vec<Option<usize>>,
+}
+
+impl Chains {
+    /// Finds a task to follow, and lets others follow other ones where that helps.
+    fn add(&mut self, start: usize, before: &[TaskSet]) -> bool {
+        let mut seen = TaskSet::default();
+        let mut seeker_of: Vec<Option<usize>> = vec![None; before.len()];
+        let mut seekers = vec![start];
+        while let Some(seeker) = seekers.pop() {
+            let mut open = before[seeker].clone();
+            open.remove_all(&seen);
+            seen.add_all(&open);
+            while let Some(task) = open.pop_last() {
+                seeker_of[task] = Some(seeker);
+                let Some(follower) = self.follower[task] else {
+                    self.pass_on(task, &seeker_of);
+                    return true;
+                };
+                seekers.push(follower);
+            }
+        }
+        false
+    }
+
+    /// Gives a free task to the one that sought it, what that one followed to the next, and so on.
+    fn pass_on(&mut self, free: usize, seeker_of: &[Option<usize>]) {
+        let mut given = Some(free);
+        while let Some((task, seeker)) = given.and_then(|task| Some((task, seeker_of[task]?))) {
+            self.follower[task] = Some(seeker);
+            given = self.follows[seeker].replace(task);
+        }
+    }
+}
