@@ -56,13 +56,11 @@ fn task(world: &FakeWorld, name: &str, from: &str, path: &str) -> CarOrder {
 }
 
 fn assembled(answer: LineAnswer) -> Vec<Coupled> {
-    match answer {
-        LineAnswer::Assembled {
-            cars,
-            conflict: None,
-        } => cars,
-        other => panic!("{other:?}"),
-    }
+    let LineAnswer::Assembled { cars, conflict } = answer else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(conflict, None);
+    cars
 }
 
 #[test]
@@ -200,13 +198,12 @@ fn a_contract_is_checked_on_the_tree_of_the_commit() {
             commit: commit.clone(),
             checks: checks.clone(),
         };
-        match act(world, &owner, &contract).unwrap() {
-            LineAnswer::ContractChecked { receipts } => receipts
-                .into_iter()
-                .map(|receipt| receipt.result)
-                .collect::<Vec<_>>(),
-            other => panic!("{other:?}"),
-        }
+        let answer = act(world, &owner, &contract).unwrap();
+        let LineAnswer::ContractChecked { receipts } = answer else {
+            panic!("{answer:?}");
+        };
+        let results = receipts.into_iter().map(|receipt| receipt.result);
+        results.collect::<Vec<_>>()
     };
     let (proven, failed) = (ReceiptResult::Proven, ReceiptResult::Failed);
     assert_eq!(results(&base), [failed, failed]);
