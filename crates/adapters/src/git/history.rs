@@ -6,6 +6,7 @@ use drive_core::ids::{BranchName, CommitSha, TreeSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::review::{Change, ChangeReader};
 use drive_core::run::CommitSummary;
+use drive_core::time::Timestamp;
 use drive_engine::ports::{CommitObject, DiffStats, FileChange};
 use std::path::PathBuf;
 
@@ -283,6 +284,22 @@ pub(crate) fn commit_object(
         tree,
         parents: parents.collect(),
     })
+}
+
+/// When a commit was made.
+pub(crate) fn committed_at(
+    git: &Git,
+    location: &Location,
+    commit: &CommitSha,
+) -> Result<Timestamp, Problem> {
+    let answer = git
+        .call_at(location.clone(), Touches::Objects)
+        .args(["log", "-1", "--no-show-signature", "--format=%ct"])
+        .args(["--end-of-options", commit.as_str()])
+        .ok()?;
+    let seconds = answer.line().parse().ok();
+    let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
+    Ok(time.unwrap_or(Timestamp::UNIX_EPOCH))
 }
 
 pub(crate) fn is_ancestor(

@@ -4,6 +4,7 @@
 //! call. Answers are read from exit codes and from formats made for programs, never from messages.
 
 mod absorb;
+mod branch;
 mod call;
 mod case_clash;
 mod commit;
@@ -18,6 +19,7 @@ mod location;
 mod lock;
 mod login;
 mod merge;
+mod merge_tree;
 mod messages;
 mod object_folders;
 mod raw_commits;
@@ -52,8 +54,8 @@ use drive_core::run::CommitSummary;
 use drive_core::sandbox::{Brought, Sandbox};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
-    CollectedWork, CommitObject, DiffStats, IsolationMode, Leftovers, Merged, Place, ProcessRunner,
-    Push, Pushed, Repository, VersionControl, WorkState,
+    CollectedWork, CommitObject, DiffStats, IsolationMode, Leftovers, MergeCommit, Merged, Place,
+    ProcessRunner, Push, Pushed, Repository, VersionControl, WorkState,
 };
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -333,20 +335,35 @@ impl VersionControl for Git {
         from: &CommitSha,
         to: &CommitSha,
     ) -> Result<(), Problem> {
-        let call = self.call(place, Touches::Objects).args([
-            "update-ref",
-            "--no-deref",
-            &branch.full(),
-            to,
-        ]);
         match place {
-            Place::Checkout(_) => call.arg(from.as_str()).ok().map(drop),
+            Place::Checkout(_) => branch::advance(self, &Location::of(place), branch, from, to),
             // The agent may have renamed or deleted its own one.
             Place::Sandbox(sandbox) => {
-                call.ok()?;
+                self.call(place, Touches::Objects)
+                    .args(["update-ref", "--no-deref", &branch.full(), to])
+                    .ok()?;
                 sandbox::put_branch(self, sandbox, to)
             }
         }
+    }
+
+    fn create_branch(
+        &self,
+        place: Place<'_>,
+        branch: &BranchName,
+        at: &CommitSha,
+    ) -> Result<(), Problem> {
+        branch::create(self, &Location::history_of(place), branch, at)
+    }
+
+    fn merge_commits(
+        &self,
+        place: Place<'_>,
+        ours: &CommitSha,
+        theirs: &CommitSha,
+        leftovers: &Leftovers,
+    ) -> Result<MergeCommit, Problem> {
+        merge_tree::merge_commits(self, place, (ours, theirs), leftovers)
     }
 
     fn remote_url(&self, place: Place<'_>, remote: &RemoteName) -> Result<Option<String>, Problem> {
@@ -438,10 +455,11 @@ pub(crate) use absorb::{absorb, has_unpushed};
 pub(crate) use call::{load_config as load_settings, path_from};
 pub(crate) use commit::{commit_tree, commit_tree_at};
 pub(crate) use discover::{Look, filters_of, look_at, tree_bytes};
-pub(crate) use history::{is_ancestor, resolve, unbranched, unpushed};
+pub(crate) use history::{committed_at, is_ancestor, resolve, unbranched, unpushed};
 pub(crate) use ignored_files::{IgnoredFiles, stamp_of};
 pub(crate) use location::{Confined, Location, Pinned};
 pub(crate) use lock::ref_problem;
+pub(crate) use merge_tree::{Trial, merge_tree};
 pub(crate) use messages::Judged;
 pub(crate) use object_folders::{as_file, object_folders};
 pub(crate) use sandbox::{bring_out, head_of, own_tip, pin_of, put_branch, take, theirs_of};

@@ -1,8 +1,7 @@
 use crate::files;
-use crate::git::{Answer, Call, Git, Location, Touches, commit_tree_at};
-use drive_core::ids::{CommitSha, TreeSha};
+use crate::git::{Answer, Git, Location, Touches, Trial, commit_tree_at, committed_at, merge_tree};
+use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
-use drive_core::time::Timestamp;
 use drive_engine::ports::{Place, VersionControl};
 use drive_engine::verify::{Candidates, Merging};
 use std::path::{Path, PathBuf};
@@ -58,19 +57,6 @@ impl GitCandidates {
                 .hint("rebuild the commit from its base, or choose another `--base`")
         })
     }
-
-    /// When a commit was made.
-    fn time_of(&self, repo: &Path, commit: &CommitSha) -> Result<Timestamp, Problem> {
-        let answer = self
-            .git
-            .call(Place::Checkout(repo), Touches::Objects)
-            .args(["log", "-1", "--no-show-signature", "--format=%ct"])
-            .args(["--end-of-options", commit.as_str()])
-            .ok()?;
-        let seconds = answer.line().parse().ok();
-        let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
-        Ok(time.unwrap_or(Timestamp::UNIX_EPOCH))
-    }
 }
 
 impl Candidates for GitCandidates {
@@ -92,30 +78,23 @@ impl Candidates for GitCandidates {
         // In the git folder: git before 2.41 reads the attributes of a checkout it is in.
         let common_dir = self.git.discover(repo)?.common_dir;
         let tried = self.try_merge(&common_dir, base, head)?;
-        match tried.code {
-            0 => {
-                let call = self.git.call(Place::Checkout(&common_dir), Touches::Files);
-                let merged = merge_tree(call, base, head).ok()?;
-                let tree = merged.fields().next().map(String::from_utf8_lossy);
-                let tree = tree
-                    .and_then(|text| TreeSha::parse(&text))
-                    .ok_or_else(|| merged.problem())?;
-                let location = Location::checkout(repo);
-                let parents = [base.to_string(), head.to_string()];
-                let message = format!("Merge {head} into {base} to verify it\n");
-                let time = Some(self.time_of(repo, head)?);
-                let tree_id = tree.as_str();
-                let git = &self.git;
-                let commit = commit_tree_at(git, &location, tree_id, &parents, &message, time)?;
-                Ok(Merging::Clean { commit, tree })
-            }
-            1 => {
-                let files = tried.fields().skip(1).filter(|row| !row.is_empty());
-                let files = files.map(|file| String::from_utf8_lossy(file).into_owned());
-                Ok(Merging::Conflicts(files.collect()))
-            }
-            _ => Err(tried.problem()),
+        if let Trial::Conflicts(files) = Trial::read(&tried)? {
+            let files = files.iter();
+            let files = files.map(|file| file.to_string_lossy().into_owned());
+            return Ok(Merging::Conflicts(files.collect()));
         }
+        let call = self.git.call(Place::Checkout(&common_dir), Touches::Files);
+        let merged = merge_tree(call, base, head).ok()?;
+        let Trial::Clean(tree) = Trial::read(&merged)? else {
+            return Err(merged.problem());
+        };
+        let location = Location::checkout(repo);
+        let parents = [base.to_string(), head.to_string()];
+        let message = format!("Merge {head} into {base} to verify it\n");
+        let time = Some(committed_at(&self.git, &location, head)?);
+        let tree_id = tree.as_str();
+        let commit = commit_tree_at(&self.git, &location, tree_id, &parents, &message, time)?;
+        Ok(Merging::Clean { commit, tree })
     }
 
     fn fork_point(
@@ -139,13 +118,6 @@ impl Candidates for GitCandidates {
             .map(|path| path.to_string_lossy().into_owned())
             .collect())
     }
-}
-
-fn merge_tree<'a>(call: Call<'a>, base: &str, head: &str) -> Call<'a> {
-    // What decides how files are merged is the base's, not that of a checkout.
-    call.env("GIT_ATTR_SOURCE", base)
-        .args(["merge-tree", "--write-tree", "-z", "--name-only"])
-        .args(["--no-messages", base, head])
 }
 
 /// A folder for objects nobody needs afterwards.

@@ -6,6 +6,7 @@
 
 mod agents;
 mod clock;
+mod file_changes;
 mod forge;
 mod forge_state;
 mod lock;

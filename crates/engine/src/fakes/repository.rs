@@ -3,7 +3,7 @@
 use super::clock::FakeClock;
 use super::lock::lock;
 use super::machine::DriveProcess;
-use crate::ports::Place;
+use crate::ports::{MergeCommit, Place};
 use drive_core::ids::{BranchName, CommitSha, RunId, SandboxId, TreeSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::CommitSummary;
@@ -46,6 +46,8 @@ pub(super) struct FakeCommit {
     pub(super) parents: Vec<String>,
     files: Files,
     subject: String,
+    /// Nothing is lost with it: it can be made again from its parents.
+    is_trial: bool,
 }
 
 pub(super) struct FakeSandbox {
@@ -123,6 +125,11 @@ impl FakeRepository {
         sha
     }
 
+    /// A person makes a branch of a remote at a commit.
+    pub fn person_branches(&self, remote: &str, branch: &str, at: &str) {
+        lock(&self.state).set_remote(remote, branch, at);
+    }
+
     /// A person deletes a branch on a remote.
     pub fn person_deletes(&self, remote: &str, branch: &str) {
         let mut state = lock(&self.state);
@@ -161,7 +168,10 @@ impl FakeRepository {
         let remotes = state.remotes.values().flat_map(BTreeMap::values);
         let tips = state.refs.values().chain(remotes);
         let safe: BTreeSet<String> = tips.flat_map(|tip| state.ancestors(tip)).collect();
-        let all = (0..state.commits.len()).map(name);
+        let made = state.commits.iter().enumerate();
+        let all = made
+            .filter(|(_, commit)| !commit.is_trial)
+            .map(|(number, _)| name(number));
         all.filter(|sha| !safe.contains(sha)).collect()
     }
 
@@ -217,8 +227,35 @@ impl RepositoryState {
             parents,
             files,
             subject: subject.lines().next().unwrap_or_default().to_owned(),
+            is_trial: false,
         });
         name(self.commits.len() - 1)
+    }
+
+    /// Merges two commits. The same merge is the same commit.
+    pub(super) fn merge_commit(&mut self, ours: &str, theirs: &str, message: &str) -> MergeCommit {
+        let made = |state: &Self, sha: String| MergeCommit::Made {
+            tree: tree_of(&state.files(&sha)),
+            commit: CommitSha::new(sha),
+        };
+        if self.ancestors(ours).contains(theirs) {
+            return made(self, ours.to_owned());
+        }
+        let (merged, files) = self.merged_files(&self.files(ours), ours, theirs);
+        if !files.is_empty() {
+            return MergeCommit::Conflicts { files };
+        }
+        let parents = vec![ours.to_owned(), theirs.to_owned()];
+        let subject = message.lines().next().unwrap_or_default();
+        let is_same = |one: &FakeCommit| one.parents == parents && one.subject == subject;
+        if let Some(known) = self.commits.iter().position(is_same) {
+            return made(self, name(known));
+        }
+        let sha = self.add(parents, merged, message);
+        if let Some(commit) = self.commits.last_mut() {
+            commit.is_trial = true;
+        }
+        made(self, sha)
     }
 
     pub(super) fn commit(&self, sha: &str) -> Option<&FakeCommit> {

@@ -1,9 +1,10 @@
+use super::file_changes::{changes, diff_of, lines};
 use super::repository::{
     CONFLICT, FakeHead, FakeRepository, Files, MAIN, RepositoryState, full, tree_of,
 };
 use crate::ports::{
-    CollectedWork, CommitObject, DiffStats, FileChange, Leftovers, Merged, OwnBranch, Place, Push,
-    Pushed, Repository, UsersBranch, VersionControl, WorkState,
+    CollectedWork, CommitObject, DiffStats, FileChange, Leftovers, MergeCommit, Merged, OwnBranch,
+    Place, Push, Pushed, Repository, UsersBranch, VersionControl, WorkState,
 };
 use drive_core::forge::inert::Said;
 use drive_core::ids::{BranchName, CommitSha, RemoteName};
@@ -177,6 +178,22 @@ impl VersionControl for FakeRepository {
         Ok(tip.filter(is_theirs).cloned().map(CommitSha::new))
     }
 
+    fn create_branch(
+        &self,
+        _: Place<'_>,
+        branch: &BranchName,
+        at: &CommitSha,
+    ) -> Result<(), Problem> {
+        let mut state = self.alive()?;
+        require(&state, &[at])?;
+        if state.refs.contains_key(&branch.full()) {
+            let message = format!("branch `{branch}` already exists");
+            return Err(Problem::new(Kind::BranchExists, message));
+        }
+        state.refs.insert(branch.full(), at.to_string());
+        Ok(())
+    }
+
     fn advance_branch(
         &self,
         _: Place<'_>,
@@ -230,6 +247,18 @@ impl VersionControl for FakeRepository {
         require(&state, &[ours, theirs])?;
         let (_, conflicts) = state.merged_files(&state.files(ours), ours, theirs);
         Ok(conflicts)
+    }
+
+    fn merge_commits(
+        &self,
+        _: Place<'_>,
+        ours: &CommitSha,
+        theirs: &CommitSha,
+        leftovers: &Leftovers,
+    ) -> Result<MergeCommit, Problem> {
+        let mut state = self.alive()?;
+        require(&state, &[ours, theirs])?;
+        Ok(state.merge_commit(ours, theirs, &leftovers.message))
     }
 
     fn merge(
@@ -428,47 +457,6 @@ fn require_sandbox(place: Place<'_>) -> Result<&Sandbox, Problem> {
             "nothing is ever merged in a person's own checkout",
         )),
     }
-}
-
-/// The files that differ, with both versions.
-type FileTexts = (String, Option<String>, Option<String>);
-
-fn changes(state: &RepositoryState, base: &str, head: &str) -> Vec<FileTexts> {
-    let (before, after) = (state.files(base), state.files(head));
-    let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let changed = paths.into_iter().map(|path| {
-        let (before, after) = (before.get(path).cloned(), after.get(path).cloned());
-        (path.clone(), before, after)
-    });
-    changed
-        .filter(|(_, before, after)| before != after)
-        .collect()
-}
-
-fn lines(text: Option<&str>) -> u64 {
-    text.map_or(0, |text| text.lines().count() as u64)
-}
-
-/// One hunk: everything goes, everything comes.
-fn diff_of(path: &str, before: Option<&str>, after: Option<&str>) -> String {
-    let side = |text: Option<&str>, letter: &str| match text {
-        Some(_) => format!("{letter}/{path}"),
-        None => "/dev/null".to_owned(),
-    };
-    let range = |text: Option<&str>| format!("{},{}", lines(text).min(1), lines(text));
-    let mut diff = format!(
-        "diff --git a/{path} b/{path}\n--- {}\n+++ {}\n@@ -{} +{} @@\n",
-        side(before, "a"),
-        side(after, "b"),
-        range(before),
-        range(after)
-    );
-    for (sign, text) in [('-', before), ('+', after)] {
-        for line in text.unwrap_or_default().lines() {
-            let _ = writeln!(diff, "{sign}{line}");
-        }
-    }
-    diff
 }
 
 fn unresolved(files: &Files) -> Vec<PathBuf> {

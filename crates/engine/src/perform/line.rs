@@ -1,12 +1,413 @@
 //! The line of a cruise: merges tasks one on another and moves the branch they land on.
+//!
+//! The branch only ever moves to a commit whose tree was verified, from where it was expected, and
+//! never backwards. Where it has a remote, the remote decides: it moves first, by a push that the
+//! remote refuses if the branch is elsewhere, and the branch here follows.
 
 use super::World;
+use super::merge::MOST_FILES;
+use super::promotion::{TAIL_BYTES, requested};
+use super::publish::refused;
+use crate::cancel::CancelToken;
 use crate::executor::Task;
+use crate::ports::{
+    Leftovers, MergeCommit, Place, Promotion, PromotionGate, Push, Pushed, VersionControl,
+};
+use drive_core::forge::inert::{Said, plain};
+use drive_core::ids::{BranchName, CommitSha, RemoteName, RunId, TreeSha};
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{EffectResult, LineAct};
+use drive_core::run::{
+    BranchAt, CarOrder, Conflict, Coupled, EffectResult, LineAct, LineAnswer, Note,
+};
+use drive_core::secrets::SecretPolicy;
+use std::path::Path;
+
+/// The longest title that goes into the message of a merge.
+const TITLE_CHARS: usize = 200;
+
+/// What acts on a line, and for whom.
+pub struct Line<'a> {
+    /// Version control.
+    pub history: &'a dyn VersionControl,
+    /// The verifier; `None` where nothing is verified.
+    pub gate: Option<&'a dyn PromotionGate>,
+    /// What must not be published.
+    pub secrets: &'a SecretPolicy,
+    /// The user's repository.
+    pub repo: &'a Path,
+    /// The run, for the trailer of merges.
+    pub run: &'a RunId,
+    /// What a person wrote in its task.
+    pub said: Said,
+    /// The commit the run began at: commits before it are not checked for secrets if a
+    /// remote-tracking branch has them.
+    pub base: &'a CommitSha,
+    /// A newer commit of the branch that the work goes to.
+    pub merged: Option<&'a CommitSha>,
+    /// Asks to stop.
+    pub cancel: &'a CancelToken,
+}
+
+/// What became of an act on a line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnLine {
+    /// The answer for the run.
+    pub answer: LineAnswer,
+    /// What a person should know.
+    pub warning: Option<String>,
+}
+
+impl From<LineAnswer> for OnLine {
+    fn from(answer: LineAnswer) -> Self {
+        Self {
+            answer,
+            warning: None,
+        }
+    }
+}
+
+/// The note about a branch here that did not follow.
+const NOT_FOLLOWED: u32 = 0;
 
 impl World<'_> {
-    pub(super) fn on_line(&self, _: &Task<'_>, act: &LineAct) -> Result<EffectResult, Problem> {
-        Err(Problem::new(Kind::Internal, act.name()))
+    pub(super) fn on_line(&self, task: &Task<'_>, act: &LineAct) -> Result<EffectResult, Problem> {
+        let request = requested(task)?;
+        let line = Line {
+            history: self.history,
+            gate: self.gate,
+            secrets: &self.secrets,
+            repo: &request.repo,
+            run: &task.run.id,
+            said: task.run.said(),
+            base: &request.base_sha,
+            merged: task.run.work.base_sha.as_ref(),
+            cancel: task.cancel,
+        };
+        let OnLine { answer, warning } = line.act(act)?;
+        if let Some(text) = warning {
+            task.note(NOT_FOLLOWED, Note::Warning { text })?;
+        }
+        Ok(EffectResult::OnLine { answer })
+    }
+}
+
+impl Line<'_> {
+    /// Performs an act. Performing it again finds what was done.
+    pub fn act(&self, act: &LineAct) -> Result<OnLine, Problem> {
+        match act {
+            LineAct::BeginLine { line, at } => self.begin(line, at).map(OnLine::from),
+            LineAct::Assemble { onto, cars } => self.assemble(onto, cars).map(OnLine::from),
+            LineAct::VerifyTrain { onto, commit } => self.verify(onto, commit).map(OnLine::from),
+            LineAct::Land {
+                line,
+                from,
+                commit,
+                tree,
+            } => self.land(line, (from, commit), tree),
+            LineAct::CheckContract {
+                base,
+                commit,
+                checks,
+            } => {
+                let promotion = self.promotion(base, commit);
+                let receipts = self
+                    .require_gate()?
+                    .check(&promotion, checks, self.cancel)?;
+                Ok(OnLine::from(LineAnswer::ContractChecked { receipts }))
+            }
+        }
+    }
+
+    fn place(&self) -> Place<'_> {
+        Place::Checkout(self.repo)
+    }
+
+    /// Makes the branch. One that is further along is the same branch after some landings.
+    fn begin(&self, line: &BranchAt, at: &CommitSha) -> Result<LineAnswer, Problem> {
+        let there = match &line.remote {
+            Some(remote) => self.remote_tip(remote, &line.branch)?,
+            None => None,
+        };
+        let here = self.local_tip(&line.branch)?;
+        for tip in there.iter().chain(&here) {
+            self.require_from(line, at, tip)?;
+        }
+        if here.is_none() {
+            let tip = there.as_ref().unwrap_or(at);
+            self.history
+                .create_branch(self.place(), &line.branch, tip)
+                .or_else(|problem| self.made_meanwhile(line, at, problem))?;
+        }
+        if let (Some(remote), None) = (&line.remote, &there) {
+            let push = Push {
+                remote: remote.clone(),
+                branch: line.branch.clone(),
+                sha: at.clone(),
+                expected: None,
+            };
+            self.require_no_secrets(&push)?;
+            match self.history.push(self.place(), &push)? {
+                Pushed::Done | Pushed::UpToDate => {}
+                Pushed::Moved { .. } => match self.remote_tip(remote, &line.branch)? {
+                    Some(tip) => self.require_from(line, at, &tip)?,
+                    None => return Err(refused(remote, &line.branch, "it was deleted")),
+                },
+                Pushed::Refused { reason } => return Err(refused(remote, &line.branch, &reason)),
+            }
+        }
+        Ok(LineAnswer::LineBegun)
+    }
+
+    /// Another process of drive may have made the branch since it was looked for.
+    fn made_meanwhile(
+        &self,
+        line: &BranchAt,
+        at: &CommitSha,
+        problem: Problem,
+    ) -> Result<(), Problem> {
+        match self.local_tip(&line.branch)? {
+            Some(tip) => self.require_from(line, at, &tip),
+            None => Err(problem),
+        }
+    }
+
+    fn require_from(
+        &self,
+        line: &BranchAt,
+        at: &CommitSha,
+        tip: &CommitSha,
+    ) -> Result<(), Problem> {
+        if tip == at || self.history.is_ancestor(self.place(), at, tip)? {
+            return Ok(());
+        }
+        Err(Problem::new(
+            Kind::BranchExists,
+            format!("branch `{line}` already exists at {tip}, which does not contain {at}"),
+        )
+        .hint("pass `--branch` with another name, or rename the one that exists"))
+    }
+
+    /// Merges the cars one on another, as if each landed by itself: the attributes of the merge
+    /// before it decide how the files of a car are merged.
+    fn assemble(&self, onto: &CommitSha, cars: &[CarOrder]) -> Result<LineAnswer, Problem> {
+        let mut tip = onto.clone();
+        let mut made: Vec<Coupled> = Vec::new();
+        for car in cars {
+            let leftovers = Leftovers {
+                run: self.run.clone(),
+                message: self.message(car),
+            };
+            let place = self.place();
+            match self
+                .history
+                .merge_commits(place, &tip, &car.head, &leftovers)?
+            {
+                MergeCommit::Made { commit, tree } => {
+                    tip = commit.clone();
+                    made.push(Coupled {
+                        task: car.task.clone(),
+                        head: car.head.clone(),
+                        commit,
+                        tree,
+                    });
+                }
+                MergeCommit::Conflicts { files } => {
+                    let shown = files.iter().take(MOST_FILES);
+                    let conflict = Conflict {
+                        task: car.task.clone(),
+                        files: shown
+                            .map(|path| path.to_string_lossy().into_owned())
+                            .collect(),
+                        with: made.iter().map(|before| before.task.clone()).collect(),
+                    };
+                    return Ok(LineAnswer::Assembled {
+                        cars: made,
+                        conflict: Some(conflict),
+                    });
+                }
+            }
+        }
+        Ok(LineAnswer::Assembled {
+            cars: made,
+            conflict: None,
+        })
+    }
+
+    /// An agent wrote the title: nothing in it acts on a forge, and no secret stays in it.
+    fn message(&self, car: &CarOrder) -> String {
+        let words: Vec<&str> = car.title.split_whitespace().collect();
+        let title: String = words.join(" ").chars().take(TITLE_CHARS).collect();
+        let colon = if title.is_empty() { "" } else { ": " };
+        let message = format!("Merge task `{}`{colon}{title}", car.task);
+        plain(&self.secrets.secrets().redact(&message), &self.said)
+    }
+
+    fn verify(&self, onto: &CommitSha, commit: &CommitSha) -> Result<LineAnswer, Problem> {
+        let promotion = self.promotion(onto, commit);
+        let report = self.require_gate()?.judge(&promotion, self.cancel)?;
+        let report = Box::new(report.with_tails_of(TAIL_BYTES));
+        Ok(LineAnswer::TrainVerified { report })
+    }
+
+    fn promotion<'b>(&'b self, base: &'b CommitSha, head: &'b CommitSha) -> Promotion<'b> {
+        Promotion {
+            repo: self.repo,
+            head,
+            base,
+        }
+    }
+
+    fn require_gate(&self) -> Result<&dyn PromotionGate, Problem> {
+        self.gate.ok_or_else(|| {
+            Problem::new(Kind::NoVerifier, "no verifier for this run")
+                .hint("run `drive verify` by hand")
+        })
+    }
+
+    /// Refuses a commit that is not what was verified, or that does not build on the branch. A commit's
+    /// id is made of its tree: a branch that is found at the commit has the verified tree.
+    fn require_verified(
+        &self,
+        from: &CommitSha,
+        commit: &CommitSha,
+        tree: &TreeSha,
+    ) -> Result<(), Problem> {
+        let place = self.place();
+        let found = self.history.commit_object(place, commit)?.tree;
+        let reason = if found != *tree {
+            format!("its tree is {found}, not the verified {tree}")
+        } else if !self.history.is_ancestor(place, from, commit)? {
+            format!("it does not build on {from}")
+        } else {
+            return Ok(());
+        };
+        Err(
+            Problem::new(Kind::NotMerged, format!("{commit} is not landed: {reason}"))
+                .hint("report this; the branch was not moved"),
+        )
+    }
+
+    /// Moves the branch, unless it is elsewhere. A crash between the push and the move here is mended
+    /// by doing it again: the remote has the commit then, and the branch here follows.
+    fn land(
+        &self,
+        line: &BranchAt,
+        (from, commit): (&CommitSha, &CommitSha),
+        tree: &TreeSha,
+    ) -> Result<OnLine, Problem> {
+        let tip = self.tip(line)?;
+        let is_there = tip.as_ref() == Some(commit);
+        if !is_there && tip.as_ref() != Some(from) {
+            return Ok(OnLine::from(LineAnswer::LineMoved { tip }));
+        }
+        self.require_verified(from, commit, tree)?;
+        if !is_there {
+            match &line.remote {
+                Some(remote) => self.push(remote, &line.branch, (from, commit))?,
+                None => self.advance(&line.branch, from, commit)?,
+            }
+        }
+        // What the branch is at counts, not what the move said.
+        let answer = match self.tip(line)? {
+            Some(tip) if tip == *commit => LineAnswer::CarsLanded,
+            // One that went on since has moved: whether the commit is in it is for whoever asked.
+            tip => LineAnswer::LineMoved { tip },
+        };
+        let warning = if answer == LineAnswer::CarsLanded && line.remote.is_some() {
+            self.follow(&line.branch, commit)?
+        } else {
+            None
+        };
+        Ok(OnLine { answer, warning })
+    }
+
+    /// Moves a branch that only this repository has.
+    fn advance(
+        &self,
+        branch: &BranchName,
+        from: &CommitSha,
+        commit: &CommitSha,
+    ) -> Result<(), Problem> {
+        let moved = self
+            .history
+            .advance_branch(self.place(), branch, from, commit);
+        match moved {
+            Err(problem) if self.local_tip(branch)?.as_ref() == Some(from) => Err(problem),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    fn push(
+        &self,
+        remote: &RemoteName,
+        branch: &BranchName,
+        (from, commit): (&CommitSha, &CommitSha),
+    ) -> Result<(), Problem> {
+        let push = Push {
+            remote: remote.clone(),
+            branch: branch.clone(),
+            sha: commit.clone(),
+            expected: Some(from.clone()),
+        };
+        self.require_no_secrets(&push)?;
+        match self.history.push(self.place(), &push)? {
+            Pushed::Done | Pushed::UpToDate | Pushed::Moved { .. } => Ok(()),
+            Pushed::Refused { reason } => Err(refused(remote, branch, &reason)),
+        }
+    }
+
+    /// Lets the branch here follow the remote's. One with other commits, or one that a checkout
+    /// shows, is the user's: it stays where it is, and so does one that they deleted.
+    fn follow(&self, branch: &BranchName, to: &CommitSha) -> Result<Option<String>, Problem> {
+        let Some(tip) = self.local_tip(branch)? else {
+            return Ok(None);
+        };
+        if tip == *to {
+            return Ok(None);
+        }
+        if !self.history.is_ancestor(self.place(), &tip, to)? {
+            return Ok(Some(format!(
+                "branch `{branch}` has other commits here ({tip}) and was not moved; the landed one \
+                 is {to}"
+            )));
+        }
+        let moved = self.history.advance_branch(self.place(), branch, &tip, to);
+        Ok(moved.err().map(|problem| {
+            format!("branch `{branch}` here does not follow the remote's to {to}: {problem}")
+        }))
+    }
+
+    /// Refuses to push a commit that adds a secret. What cannot be checked is not pushed.
+    fn require_no_secrets(&self, push: &Push) -> Result<(), Problem> {
+        let patch = self
+            .history
+            .unpublished(self.place(), push, self.base, self.merged)?;
+        self.secrets.require_clean(&patch)
+    }
+
+    /// Where the branch is: on its remote, if it has one.
+    fn tip(&self, line: &BranchAt) -> Result<Option<CommitSha>, Problem> {
+        match &line.remote {
+            Some(remote) => self.remote_tip(remote, &line.branch),
+            None => self.local_tip(&line.branch),
+        }
+    }
+
+    /// Where a remote has a branch; its commits are here then.
+    fn remote_tip(
+        &self,
+        remote: &RemoteName,
+        branch: &BranchName,
+    ) -> Result<Option<CommitSha>, Problem> {
+        self.history.fetch_branch(self.place(), remote, branch)
+    }
+
+    /// Where a branch is here; `None` only where there is none.
+    fn local_tip(&self, branch: &BranchName) -> Result<Option<CommitSha>, Problem> {
+        match self.history.resolve(self.place(), &branch.full()) {
+            Ok(tip) => Ok(Some(tip)),
+            Err(problem) if problem.kind == Kind::UnknownRevision => Ok(None),
+            Err(problem) => Err(problem),
+        }
     }
 }

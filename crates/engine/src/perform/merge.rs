@@ -11,7 +11,7 @@ use drive_core::sandbox::Sandbox;
 use std::path::PathBuf;
 
 /// How many files an answer names.
-const MOST_FILES: usize = 100;
+pub(super) const MOST_FILES: usize = 100;
 
 /// One merge: who asked, where, of what.
 pub(super) struct Merging<'a> {

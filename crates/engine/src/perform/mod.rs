@@ -12,6 +12,8 @@ mod steering;
 mod verify_report;
 mod work;
 
+pub use self::line::{Line, OnLine};
+
 use self::merge::Merging;
 use self::publish::Expected;
 use crate::executor::{Performer, Task};

@@ -13,7 +13,7 @@ use drive_core::secrets::redact_comments;
 use drive_core::verify::promotable;
 
 /// What a journal keeps of each tail of a report.
-const TAIL_BYTES: usize = 4 << 10;
+pub(super) const TAIL_BYTES: usize = 4 << 10;
 
 impl World<'_> {
     /// Verifies a commit against what its base is now.
@@ -184,7 +184,7 @@ fn gone(base: &BranchAt) -> Problem {
         .hint("choose another base for the pull request")
 }
 
-fn requested<'a>(task: &Task<'a>) -> Result<&'a Request, Problem> {
+pub(super) fn requested<'a>(task: &Task<'a>) -> Result<&'a Request, Problem> {
     task.run
         .request
         .as_deref()

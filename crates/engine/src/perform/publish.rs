@@ -39,12 +39,8 @@ impl World<'_> {
         match self.history.push(place, &push)? {
             Pushed::Done | Pushed::UpToDate => Ok(EffectResult::Pushed),
             Pushed::Moved { remote_head } => Ok(EffectResult::BranchMoved { remote_head }),
-            Pushed::Refused { reason } => Err(Problem::new(
-                Kind::PushRefused,
-                format!("`{remote}` refused branch `{branch}`"),
-            )
-            .cause(reason)
-            .hint(format!("the work is on the local branch `{branch}`"))),
+            Pushed::Refused { reason } => Err(refused(remote, branch, &reason)
+                .hint(format!("the work is on the local branch `{branch}`"))),
         }
     }
 
@@ -101,6 +97,14 @@ impl World<'_> {
             None => body.to_owned(),
         }
     }
+}
+
+pub(super) fn refused(remote: &RemoteName, branch: &BranchName, reason: &str) -> Problem {
+    Problem::new(
+        Kind::PushRefused,
+        format!("`{remote}` refused branch `{branch}`"),
+    )
+    .cause(reason)
 }
 
 /// Who deletes a branch means it: it is not made again behind their back.

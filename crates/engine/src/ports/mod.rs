@@ -38,7 +38,7 @@ pub use store::{
     RunFilter, Store,
 };
 pub use version_control::{
-    CollectedWork, CommitObject, DiffStats, FileChange, LargeFile, Leftovers, Merged,
+    CollectedWork, CommitObject, DiffStats, FileChange, LargeFile, Leftovers, MergeCommit, Merged,
     NestedRepository, OwnBranch, Place, Push, Pushed, Repository, UsersBranch, VersionControl,
     WorkState,
 };

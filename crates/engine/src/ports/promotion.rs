@@ -1,6 +1,7 @@
 use crate::CancelToken;
 use drive_core::Problem;
 use drive_core::ids::CommitSha;
+use drive_core::run::{ContractCheck, Receipt};
 use drive_core::verify::Verification;
 use std::path::Path;
 
@@ -24,4 +25,14 @@ pub trait PromotionGate: Send + Sync {
         promotion: &Promotion<'_>,
         cancel: &CancelToken,
     ) -> Result<Verification, Problem>;
+
+    /// Runs commands one after another on the tree of `promotion.head`, isolated and limited by the
+    /// rules of `promotion.base`, after the set-up and compile commands of those rules. There is a
+    /// receipt for each check, in order; a problem means that nothing is known about any.
+    fn check(
+        &self,
+        promotion: &Promotion<'_>,
+        checks: &[ContractCheck],
+        cancel: &CancelToken,
+    ) -> Result<Vec<Receipt>, Problem>;
 }

@@ -172,6 +172,23 @@ pub enum Merged {
     },
 }
 
+/// How a merge that touches neither branches nor files ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MergeCommit {
+    /// It is this commit; `ours` itself where that has the other one already.
+    Made {
+        /// The commit.
+        commit: CommitSha,
+        /// All its files.
+        tree: TreeSha,
+    },
+    /// Files conflict; nothing was made.
+    Conflicts {
+        /// The files.
+        files: Vec<PathBuf>,
+    },
+}
+
 /// How much changed between two commits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffStats {
@@ -286,6 +303,14 @@ pub trait VersionControl: Send + Sync {
     /// has: a person's.
     fn users_tip(&self, sandbox: &Sandbox, head: &CommitSha) -> Result<Option<CommitSha>, Problem>;
 
+    /// Makes a branch at a commit; one that exists is a problem.
+    fn create_branch(
+        &self,
+        place: Place<'_>,
+        branch: &BranchName,
+        at: &CommitSha,
+    ) -> Result<(), Problem>;
+
     /// Moves a branch forward, as long as it is still where it is expected and is not checked out.
     fn advance_branch(
         &self,
@@ -316,6 +341,18 @@ pub trait VersionControl: Send + Sync {
         ours: &CommitSha,
         theirs: &CommitSha,
     ) -> Result<Vec<PathBuf>, Problem>;
+
+    /// Makes the commit that merges `theirs` into `ours`, with the message and trailer of `leftovers`.
+    /// No branch, index or file changes, and no setting of the user changes its tree. Making it again
+    /// gives the same commit, unless commits are signed. Git keeps it for two weeks while no branch
+    /// has it (`gc.pruneExpire`).
+    fn merge_commits(
+        &self,
+        place: Place<'_>,
+        ours: &CommitSha,
+        theirs: &CommitSha,
+        leftovers: &Leftovers,
+    ) -> Result<MergeCommit, Problem>;
 
     /// Merges a commit into what is checked out, and commits where nothing conflicts. One that is
     /// in progress is found.

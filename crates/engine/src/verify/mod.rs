@@ -1,5 +1,6 @@
 //! The isolated verifier: preflight, workspace, stages in order, and a report in every case.
 
+mod contract;
 mod envelope;
 #[cfg(test)]
 mod fake_world;

@@ -88,10 +88,7 @@ impl Verifier<'_> {
         let workspace = self
             .workspaces
             .open(&request.run, &request.repo, &commit, rules)?;
-        let closing = Closing {
-            workspaces: self.workspaces,
-            workspace: Some(workspace.clone()),
-        };
+        let closing = Closing::of(self.workspaces, &workspace);
         draft.opened(&workspace.path);
         draft.notes.extend(workspace.notes.iter().cloned());
         let stage_env = StageEnv {
@@ -244,13 +241,20 @@ fn note_run(ran: &RanStage, draft: &mut ReportDraft, progress: &mut dyn FnMut(&s
 }
 
 /// Removes the workspace also when a panic unwinds.
-struct Closing<'a> {
+pub(super) struct Closing<'a> {
     workspaces: &'a dyn Workspaces,
     workspace: Option<Workspace>,
 }
 
-impl Closing<'_> {
-    fn close(mut self) -> Result<(), Problem> {
+impl<'a> Closing<'a> {
+    pub(super) fn of(workspaces: &'a dyn Workspaces, workspace: &Workspace) -> Self {
+        Self {
+            workspaces,
+            workspace: Some(workspace.clone()),
+        }
+    }
+
+    pub(super) fn close(mut self) -> Result<(), Problem> {
         match self.workspace.take() {
             Some(workspace) => self.workspaces.close(&workspace),
             None => Ok(()),

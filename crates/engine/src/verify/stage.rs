@@ -33,6 +33,20 @@ impl StageRunner<'_> {
         self.judge(turn, self.execute(turn), &[])
     }
 
+    /// Runs a command to its end without judging it; a problem means that it did not start.
+    pub(super) fn start(&self, turn: &Turn) -> Result<ProcessReport, Problem> {
+        let spec = self.spec(turn)?;
+        let mut output = crate::ports::Discard;
+        self.runner
+            .run(&spec, self.cancel, &mut |_| Ok(()), &mut output)
+    }
+
+    /// The kept end of a stream as text without secrets.
+    pub(super) fn shown(&self, stream: &StreamReport) -> String {
+        let bound = self.stage_env.rules.tail_bytes;
+        shown(stream, bound, self.secrets().as_ref())
+    }
+
     /// Runs stages that are independent of each other at the same time. They are judged when all of
     /// them have ended, because they share a tree.
     pub(super) fn run_together(&self, turns: &[Turn]) -> Vec<RanStage> {

@@ -14,6 +14,7 @@ mod dispatch;
 mod journal;
 mod landing;
 mod lease;
+mod line;
 mod resume;
 mod secrets;
 mod spawn;

@@ -2,7 +2,9 @@
 
 use super::LocalForge;
 use super::pulls::PullRow;
-use crate::git::{Answer, Location, Touches, commit_tree, filters_of, in_progress, signed};
+use crate::git::{
+    Answer, Location, Touches, commit_tree, filters_of, in_progress, merge_tree, signed,
+};
 use crate::sandbox::lock::FileLock;
 use drive_core::Problem;
 use drive_core::forge::PrState;
@@ -153,18 +155,7 @@ impl LocalForge {
     }
 
     pub(super) fn try_merge(&self, base: &str, head: &str) -> Result<Trial, Problem> {
-        let answer = self
-            .contents()
-            .env("GIT_ATTR_SOURCE", base)
-            .args([
-                "merge-tree",
-                "--write-tree",
-                "-z",
-                "--name-only",
-                "--no-messages",
-            ])
-            .args([base, head])
-            .run()?;
+        let answer = merge_tree(self.contents(), base, head).run()?;
         let mut fields = answer
             .fields()
             .map(|field| String::from_utf8_lossy(field).into_owned());

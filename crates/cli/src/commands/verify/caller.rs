@@ -8,7 +8,7 @@ use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
 use drive_engine::CancelToken;
 use drive_engine::verify::{Reports, Workspaces, lost};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -23,6 +23,12 @@ pub(super) fn call(
 ) -> Result<WorkerAnswer, Problem> {
     let started_at = app.now();
     let mut worker = start(request)?;
+    if let (true, Some(input)) = (request.is_check, &mut worker.stdin) {
+        // A worker that does not read them has died, which is found out below.
+        let _ = serde_json::to_writer(&mut *input, &request.checks)
+            .map_err(std::io::Error::other)
+            .and_then(|()| input.write_all(b"\n"));
+    }
     let pid = i32::try_from(worker.id())
         .ok()
         .and_then(rustix::process::Pid::from_raw);
@@ -103,5 +109,6 @@ fn in_its_place(
                        memory",
         )),
         report: Some(report),
+        receipts: None,
     }
 }

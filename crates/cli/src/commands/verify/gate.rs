@@ -5,6 +5,7 @@ use super::request::{Judges, WorkerRequest};
 use crate::app::App;
 use crate::global_args::GlobalArgs;
 use drive_core::Problem;
+use drive_core::run::{ContractCheck, Receipt};
 use drive_core::verify::Verification;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Promotion, PromotionGate};
@@ -21,6 +22,19 @@ impl OwnVerifier {
             global: app.global().clone(),
         }
     }
+
+    /// The frame of a command in the repository of a promotion.
+    fn app(&self, promotion: &Promotion<'_>) -> App {
+        App::new(GlobalArgs {
+            repo: Some(promotion.repo.to_owned()),
+            ..self.global.clone()
+        })
+    }
+}
+
+fn request(app: &App, promotion: &Promotion<'_>) -> Result<WorkerRequest, Problem> {
+    let (head, base) = (promotion.head.to_string(), promotion.base.to_string());
+    WorkerRequest::new(app, head, Some(base), Judges::default())
 }
 
 impl PromotionGate for OwnVerifier {
@@ -29,15 +43,25 @@ impl PromotionGate for OwnVerifier {
         promotion: &Promotion<'_>,
         cancel: &CancelToken,
     ) -> Result<Verification, Problem> {
-        let app = App::new(GlobalArgs {
-            repo: Some(promotion.repo.to_owned()),
-            ..self.global.clone()
-        });
-        let (head, base) = (promotion.head.to_string(), promotion.base.to_string());
-        let request = WorkerRequest::new(&app, head, Some(base), Judges::default())?;
-        let mut answer = caller::call(&app, &request, cancel)?;
+        let app = self.app(promotion);
+        let mut answer = caller::call(&app, &request(&app, promotion)?, cancel)?;
         match answer.report.take() {
             Some(report) => Ok(report),
+            None => Err(answer.into_problem()),
+        }
+    }
+
+    fn check(
+        &self,
+        promotion: &Promotion<'_>,
+        checks: &[ContractCheck],
+        cancel: &CancelToken,
+    ) -> Result<Vec<Receipt>, Problem> {
+        let app = self.app(promotion);
+        let request = request(&app, promotion)?.checking(checks);
+        let mut answer = caller::call(&app, &request, cancel)?;
+        match answer.receipts.take() {
+            Some(receipts) => Ok(receipts),
             None => Err(answer.into_problem()),
         }
     }

@@ -6,6 +6,7 @@ use crate::global_args::{ColorChoice, GlobalArgs};
 use drive_adapters::run_id::fresh_run_id;
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
+use drive_core::run::{ContractCheck, Receipt};
 use drive_core::verify::Verification;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -38,6 +39,12 @@ pub(super) struct WorkerRequest {
     config: Option<PathBuf>,
     quiet: bool,
     verbose: bool,
+    /// Whether the worker only runs checks, which it reads from its standard input: they may be longer
+    /// than an argument can be.
+    #[serde(default)]
+    pub(super) is_check: bool,
+    #[serde(skip)]
+    pub(super) checks: Vec<ContractCheck>,
 }
 
 impl WorkerRequest {
@@ -58,7 +65,18 @@ impl WorkerRequest {
             config: global.config.clone(),
             quiet: global.quiet,
             verbose: global.verbose,
+            is_check: false,
+            checks: Vec::new(),
         })
+    }
+
+    /// The same, for a worker that runs these checks instead of a verification.
+    pub(super) fn checking(self, checks: &[ContractCheck]) -> Self {
+        Self {
+            is_check: true,
+            checks: checks.to_vec(),
+            ..self
+        }
     }
 
     /// The arguments that say all this.
@@ -109,6 +127,9 @@ pub(super) struct WorkerAnswer {
     pub(super) report: Option<Verification>,
     /// What keeps it from being a success.
     pub(super) problem: Option<Problem>,
+    /// What came of the checks, where it was asked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) receipts: Option<Vec<Receipt>>,
 }
 
 impl WorkerAnswer {
@@ -117,6 +138,7 @@ impl WorkerAnswer {
         Self {
             report: None,
             problem: Some(problem),
+            receipts: None,
         }
     }
 

@@ -5,15 +5,19 @@ use super::ruling::Ruling;
 use super::world::World;
 use crate::app::App;
 use drive_core::problem::{Kind, Problem};
+use drive_core::run::ContractCheck;
 use drive_core::verify::Rules;
 use drive_engine::cancel::Urgency;
 use drive_engine::verify::{Helpers, VerifyRequest};
 use std::ffi::{OsStr, OsString};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::ExitCode;
 
 /// The first argument that asks the binary to be the worker.
 pub(super) const WORKER: &str = "__verify-worker";
+
+/// The longest list of checks that is read.
+const CHECKS_BYTES: u64 = 64 << 20;
 
 /// Drive itself, also where its file was replaced by a newer one since it started.
 const OWN_PROGRAM: &str = "/proc/self/exe";
@@ -59,6 +63,7 @@ fn answer(request: &WorkerRequest) -> Result<WorkerAnswer, Problem> {
     }
     let world = World::open(&app, settings)?;
     let cancel = app.cancel()?.clone();
+    let checks = request.is_check.then(read_checks).transpose()?;
     let on_orphaned = cancel.clone();
     std::thread::spawn(move || {
         // The caller holds the other end as long as it lives.
@@ -80,11 +85,29 @@ fn answer(request: &WorkerRequest) -> Result<WorkerAnswer, Problem> {
         },
         fresh: request.judges.fresh,
     };
-    let verified = world
-        .verifier()
-        .verify(&verify, &cancel, &mut |line| app.output().narrate(line));
+    let verifier = world.verifier();
+    let mut progress = |line: &str| app.output().narrate(line);
+    if let Some(checks) = checks {
+        let receipts = verifier.check(&verify, &checks, &cancel, &mut progress)?;
+        return Ok(WorkerAnswer {
+            report: None,
+            problem: None,
+            receipts: Some(receipts),
+        });
+    }
+    let verified = verifier.verify(&verify, &cancel, &mut progress);
     Ok(WorkerAnswer {
         report: Some(verified.report),
         problem: verified.problem,
+        receipts: None,
     })
+}
+
+/// The checks, which the caller writes as one line before it keeps silent.
+fn read_checks() -> Result<Vec<ContractCheck>, Problem> {
+    let mut line = Vec::new();
+    let input = std::io::stdin().lock().take(CHECKS_BYTES);
+    let read = BufReader::new(input).read_until(b'\n', &mut line);
+    read.and_then(|_| serde_json::from_slice(&line).map_err(std::io::Error::other))
+        .map_err(|error| Problem::new(Kind::Bug, "the worker was given no checks").because(error))
 }

@@ -5,6 +5,7 @@ mod support;
 
 mod adversarial;
 mod caches;
+mod contracts;
 mod coverage;
 mod detectors;
 mod faults;
