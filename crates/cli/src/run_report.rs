@@ -38,7 +38,7 @@ fn failure(run: &Run) -> Option<Problem> {
 fn phase(run: &Run) -> Option<&Phase> {
     match &run.flow {
         Flow::Phase { phase } => Some(phase),
-        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise => None,
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => None,
     }
 }
 

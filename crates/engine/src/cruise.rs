@@ -104,6 +104,13 @@ impl<'a> CruiseService<'a> {
         Ok(resumed)
     }
 
+    /// Journals a request for whoever owns the cruise next.
+    pub fn tell(&self, run: &RunId, ask: Ask, name: &str) -> Result<(), Problem> {
+        let event = Event::Asked { ask };
+        self.journal.deliver(run, &event, &dedupe(name), None)?;
+        Ok(())
+    }
+
     /// Delivers a request to a cruise. `name` makes the delivery idempotent.
     pub fn ask(&self, run: &RunId, ask: Ask, name: &str) -> Result<Reached, Problem> {
         let event = Event::Asked { ask };

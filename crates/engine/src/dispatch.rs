@@ -205,7 +205,7 @@ impl<'env> Dispatch<'env> {
             }
         }
         // A run that builds, or one at a limit, waits for its children or for a person, without a timer.
-        let is_waiting = run.flow == Flow::Cruise || run.limit().is_some();
+        let is_waiting = matches!(run.flow, Flow::Cruise { .. }) || run.limit().is_some();
         let waits = (!run.timers.is_empty() || is_waiting)
             && run.is_active()
             && !self.stopping

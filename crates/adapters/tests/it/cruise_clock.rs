@@ -133,6 +133,7 @@ fn watched(pause: Duration) -> Request {
         namer: "scripted".into(),
         namer_model: None,
         branch: None,
+        title: None,
         max_iterations: 1,
         watch: Some(WatchTerms {
             poll_initial: pause,

@@ -48,6 +48,7 @@ pub(crate) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTer
         prompts,
         checks_timeout: settings.forge.checks_timeout.get(),
         record: settings.observability.publish,
+        title: None,
         adopted: None,
     })
 }

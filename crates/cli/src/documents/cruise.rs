@@ -7,7 +7,7 @@ use super::value::{Moment, Sha};
 use drive_core::forge::Aside;
 use drive_core::ids::{BranchName, PrNumber};
 use drive_core::phase::PhaseName;
-use drive_core::run::{self, CruiseStatus, FixerResult, Run};
+use drive_core::run::{self, CruiseStatus, FixerResult, Flow, Run, TaskLabel, TaskView};
 use drive_engine::ports::Owner;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,6 +25,8 @@ pub(crate) struct CruisesDocument {
 pub(crate) struct CruiseDocument {
     #[serde(flatten)]
     cruise: CruiseSummary,
+    /// The tasks of its plan; none while it plans.
+    tasks: Vec<TaskSummary>,
     /// Every comment that counts, by surface and id.
     comments: Vec<LedgerComment>,
     /// Comments that started no work.
@@ -32,6 +34,43 @@ pub(crate) struct CruiseDocument {
     /// The process that advances it; null when none does.
     owner_pid: Option<i32>,
     warnings: Vec<String>,
+}
+
+/// One task of a cruise.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct TaskSummary {
+    id: String,
+    title: String,
+    state: TaskLabel,
+    depends_on: Vec<String>,
+    /// The run that built it last.
+    run_id: Option<String>,
+    branch: Option<BranchName>,
+    #[schemars(range(min = 1))]
+    pr_number: Option<PrNumber>,
+    attempts: u32,
+    #[schemars(range(min = 0))]
+    cost_usd: Option<f64>,
+    /// Why it is blocked, or what went wrong with the last attempt.
+    reason: Option<String>,
+}
+
+impl From<TaskView> for TaskSummary {
+    fn from(task: TaskView) -> Self {
+        Self {
+            id: task.id.to_string(),
+            title: task.title,
+            state: task.state,
+            depends_on: task.depends_on.iter().map(ToString::to_string).collect(),
+            run_id: task.run.map(|id| id.to_string()),
+            branch: task.branch,
+            pr_number: None,
+            attempts: task.attempts,
+            cost_usd: task.cost_usd,
+            reason: task.reason,
+        }
+    }
 }
 
 /// What a cruise's owner was asked to do.
@@ -175,7 +214,11 @@ impl CruiseSummary {
                 .sandboxes
                 .values()
                 .next()
-                .and_then(|sandbox| sandbox.branch.clone()),
+                .and_then(|sandbox| sandbox.branch.clone())
+                .or_else(|| match run.flow {
+                    Flow::Cruise { .. } => run.work.branch.clone(),
+                    Flow::Awaiting | Flow::Spawn { .. } | Flow::Phase { .. } => None,
+                }),
             head_sha: run.work.head_sha.as_ref().map(Sha::new),
             rounds: status.map_or(0, |status| status.rounds),
             pending_comments: status.map_or(0, |status| status.pending_comments),
@@ -191,9 +234,26 @@ impl CruiseDocument {
     pub(crate) fn unbegun(run: &Run) -> Self {
         Self {
             cruise: CruiseSummary::new(run, None),
+            tasks: Vec::new(),
             comments: Vec::new(),
             ignored: Vec::new(),
             owner_pid: None,
+            warnings: run.warnings.clone(),
+        }
+    }
+
+    /// A cruise that builds the tasks of a plan.
+    pub(crate) fn building(
+        run: &Run,
+        status: Option<&CruiseStatus>,
+        owner: Option<&Owner>,
+    ) -> Self {
+        Self {
+            cruise: CruiseSummary::new(run, status),
+            tasks: run::tasks(run).into_iter().map(TaskSummary::from).collect(),
+            comments: Vec::new(),
+            ignored: Vec::new(),
+            owner_pid: owner.map(|owner| owner.process.pid),
             warnings: run.warnings.clone(),
         }
     }
@@ -207,6 +267,7 @@ impl CruiseDocument {
         let ignored = phase.record.ignored.iter();
         Self {
             cruise: CruiseSummary::new(run, Some(status)),
+            tasks: Vec::new(),
             comments: phase.ledger.entries().map(LedgerComment::from).collect(),
             ignored: ignored.map(IgnoredDocument::from).collect(),
             owner_pid: owner.map(|owner| owner.process.pid),

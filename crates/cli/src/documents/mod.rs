@@ -4,6 +4,7 @@
 //! To add a document, write its struct, list it below, and run the tests of this module with
 //! `DRIVE_UPDATE_DOCS=1`: they write the schema. Fields may be added, never renamed or removed.
 
+mod audit;
 mod config;
 mod cruise;
 mod doctor;
@@ -19,6 +20,7 @@ mod stats;
 mod text;
 mod value;
 
+pub(crate) use audit::{AuditDocument, PhaseCost};
 pub(crate) use config::{
     ConfigCheckDocument, ConfigDefaultDocument, ConfigDocument, ConfigSchemaDocument, SettingsFile,
 };
@@ -58,6 +60,7 @@ macro_rules! documents {
 
 documents! {
     AskedDocument = "drive.asked/1",
+    AuditDocument = "drive.audit/1",
     CommentDocument = "drive.comment/1",
     CompletionsDocument = "drive.completions/1",
     ConfigCheckDocument = "drive.configCheck/1",

@@ -349,7 +349,7 @@ impl From<&Run> for RunSummary {
 fn phase(run: &Run) -> Option<&Phase> {
     match &run.flow {
         Flow::Phase { phase } => Some(phase),
-        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise => None,
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => None,
     }
 }
 

@@ -1,3 +1,5 @@
 //! Building the tasks of an approved plan: decisions without effects.
 
 pub mod train;
+
+pub use train::{Car, Left, Move, Train, Verdict, Why};

@@ -146,6 +146,7 @@ kinds! {
         MergeQueued: "mergeQueued", Work, "A pull request waits in a merge queue, which merges it later.", "Wait for the forge, then check the base with `drive verify`.";
         NotMerged: "notMerged", Work, "A merge did not go through.", "Merge by hand; `drive kept list` shows what was tried.";
         TasksFailed: "tasksFailed", Work, "Tasks of the run did not succeed.", "See why with `drive runs show`; `drive runs list` shows the run of each task.";
+        AcceptanceFailed: "acceptanceFailed", Work, "Every task landed, but an acceptance entry of the plan is not met.", "Read the receipts with `drive cruise report`; then fix it on the branch, or start another cruise.";
         OwnerLost: "ownerLost", Work, "The process that owned the run was killed.", "Continue it with `drive runs resume`; its work is on its branch and in `drive kept list`.";
         Inactive: "inactive", Work, "Nothing happened on the pull request until `inactivity_timeout`.", "Start a new cruise; a longer `inactivity_timeout` in `[cruise]` allows more time.";
         PullRequestClosed: "pullRequestClosed", Work, "The pull request was closed without a merge.", "Start a new run.";
@@ -155,6 +156,10 @@ kinds! {
         NoCruise: "noCruise", Usage, "This repository has no active cruise.", "Start one with `drive cruise run`; `drive cruise list --all` shows ended ones.";
         UnknownCruise: "unknownCruise", Usage, "No cruise has that id.", "List them with `drive cruise list --all`.";
         SeveralCruises: "severalCruises", Usage, "More than one cruise matches.", "Name one of those in the hint.";
+        UnknownTask: "unknownTask", Usage, "The cruise has no such task.", "`drive cruise status` shows every task.";
+        TaskNotBlocked: "taskNotBlocked", Usage, "Only a blocked task can be retried.", "`drive cruise status` shows every task.";
+        TaskLanded: "taskLanded", Usage, "A task that has landed cannot be left out.", "Revert its merge on the branch of the cruise.";
+        PlanApproved: "planApproved", Usage, "The plan is approved, so it takes no more comments or approvals.", "`drive cruise status` shows its tasks.";
         CruiseOver: "cruiseOver", Usage, "The cruise has ended.", "Start a new one with `drive cruise run`.";
         CommentEmpty: "commentEmpty", Usage, "The comment is empty.", "Say what to change.";
         CommentTooLong: "commentTooLong", Usage, "The comment is too long.", "Put the material into a file of the repository and name that file.";

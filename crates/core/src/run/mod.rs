@@ -7,30 +7,34 @@
 //! (a run without a sandbox that builds tasks as child runs). A team is a phase whose terms say that it
 //! ends with its reviews.
 
+mod audit;
 mod flow;
 mod model;
 mod stats;
 mod status;
+mod tasks;
 
-pub use flow::{IllegalEvent, NotResumable, fold, require_resumable, step};
+pub use audit::{Audit, Evidence, TaskAudit, TaskResult, audit};
+pub use flow::{IllegalEvent, NotResumable, fold, planning_run, require_resumable, step};
 pub use model::{
-    Adopted, AfterEnd, AgentJob, Answer, Approved, Ask, BranchAt, BranchTip, BuildTerms, CarOrder,
-    ChangedLines, Child, ChildReport, ChildStage, ChildState, Ci, ClosingPost, CommitSummary,
-    Conflict, ContractCheck, Counts, Coupled, Description, DoneWhen, EVENT_FORMAT, Effect,
-    EffectResult, Entry, Event, FixerResult, Flow, ForgeAct, ForgeAnswer, Halt, Heard, HoldFor,
-    IgnoredComment, Injected, Interrupted, JobComment, JobFinding, JobInput, JobRecord, Judged,
-    Ledger, Life, LineAct, LineAnswer, LineRemark, Makes, Merge, MergeStep, MergeWhen, Note,
-    Objected, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, Panel, Parent, Part, Pause,
-    PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck, PollResult, Posting, Publish,
-    Published, Receipt, ReceiptResult, Record, Remark, RemarkRecord, Request, ResumeStep,
-    Resumption, Retry, ReviewOf, ReviewRecord, ReviewTerms, RollBackCost, Round, RoundJob,
-    RoundRecord, RoundStep, Run, RunKind, RunMessage, STATE_FORMAT, SeverityTotals, Shutdown,
-    ShutdownStep, SpawnStage, Spent, Stage, TaskOrder, Threads, Timer, UnreadableFormat,
-    VerifiedAgainst, Watch, WatchTerms, Work, is_actionable, read_event, read_run, reply_key,
-    write_event, write_run,
+    Adopted, AfterEnd, AgentJob, Answer, Approved, Ask, BranchAt, BranchTip, Build, BuildStage,
+    BuildTerms, CarOrder, ChangedLines, Child, ChildReport, ChildStage, ChildState, Ci,
+    ClosingPost, CommitSummary, ContractCheck, Counts, Description, Diagnosis, DoneWhen,
+    EVENT_FORMAT, Effect, EffectResult, Entry, Event, FixerResult, Flow, ForgeAct, ForgeAnswer,
+    Halt, Heard, HoldFor, IgnoredComment, Injected, Interrupted, JobComment, JobFinding, JobInput,
+    JobRecord, Judged, Ledger, Level, Life, Line, LineAct, LineAnswer, LineRemark, LineTerms,
+    Makes, Merge, MergeStep, MergeWhen, Note, Objected, Outcome, OutcomeStatus, OwnPost, PLAN_PATH,
+    Panel, Parent, Part, Pause, PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck, PlanFrom,
+    PollResult, Posting, Publish, Published, Receipt, ReceiptResult, Record, Remark, RemarkRecord,
+    Request, ResumeStep, Resumption, Retry, ReviewOf, ReviewRecord, ReviewTerms, RollBackCost,
+    Round, RoundJob, RoundRecord, RoundStep, Run, RunKind, RunMessage, STATE_FORMAT,
+    SeverityTotals, Shutdown, ShutdownStep, SpawnStage, Spent, Stage, TaskOrder, TaskRecord,
+    TaskState, Threads, Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Work,
+    is_actionable, read_event, read_run, reply_key, write_event, write_run,
 };
 pub use stats::{ReviewStats, Reviewing, review_stats};
 pub use status::{
     CruiseStatus, cruise_status, is_cruise, open_findings, paused_for, phase_state, verdict,
     waits_for_person,
 };
+pub use tasks::{TaskLabel, TaskView, task_like, tasks};

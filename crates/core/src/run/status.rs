@@ -3,7 +3,9 @@
 use super::flow::{
     NotResumable, checks_named, needs_budget, require_resumable, root_id, waits_for,
 };
-use super::model::{Effect, Flow, Phase, PlanCheck, RoundJob, Run, RunKind, Stage, Timer};
+use super::model::{
+    Build, BuildStage, Effect, Flow, Phase, PlanCheck, RoundJob, Run, RunKind, Stage, Timer,
+};
 use crate::agent::answer::Finding;
 use crate::forge::checks::Gate;
 use crate::phase::{MOST_PENDING, PhaseName, PhaseState, STATE_FILE_VERSION};
@@ -36,6 +38,9 @@ pub struct CruiseStatus {
 
 /// How a cruise stands; `None` for other runs.
 pub fn cruise_status(run: &Run) -> Option<CruiseStatus> {
+    if let Flow::Cruise { build } = &run.flow {
+        return Some(building_status(run, build));
+    }
     let phase = watched(run)?;
     let open = phase.ledger.open().count();
     Some(CruiseStatus {
@@ -48,6 +53,32 @@ pub fn cruise_status(run: &Run) -> Option<CruiseStatus> {
         rounds: phase.rounds,
         pending_comments: u32::try_from(open).unwrap_or(u32::MAX),
     })
+}
+
+/// How a cruise stands that builds its tasks.
+fn building_status(run: &Run, build: &Build) -> CruiseStatus {
+    let (phase, state) = match build.stage {
+        BuildStage::Opening => (PhaseName::Planning, "planning"),
+        BuildStage::Building => (PhaseName::Building, "building"),
+        BuildStage::Checking | BuildStage::Reporting => (PhaseName::Validating, "validating"),
+    };
+    let is_waiting = waits_for(run).is_some();
+    let state = match (&run.outcome, &run.shutdown) {
+        (Some(_), _) => "ended",
+        (None, Some(_)) => "ending",
+        (None, None) if is_waiting => "waiting",
+        (None, None) => state,
+    };
+    CruiseStatus {
+        phase,
+        state: state.to_owned(),
+        waiting_for: paused_for(run).filter(|_| run.is_active()),
+        next_poll_at: None,
+        ends_at: run.timers.get(&Timer::Inactivity).copied(),
+        domain: None,
+        rounds: 0,
+        pending_comments: 0,
+    }
 }
 
 /// The contents of the state file; `None` without a sandbox.
@@ -253,7 +284,8 @@ pub fn waits_for_person(run: &Run) -> Option<String> {
     if let Some(limit) = run.limit() {
         return Some(raise(run, limit));
     }
-    let why = waits_for(run).filter(|_| run.flow == Flow::Cruise && run.shutdown.is_none())?;
+    let why = waits_for(run)
+        .filter(|_| matches!(run.flow, Flow::Cruise { .. }) && run.shutdown.is_none())?;
     Some(if needs_budget(run) {
         format!(
             "{why}; raise the budget with `drive runs extend {} {}`",
@@ -293,7 +325,8 @@ pub fn paused_for(run: &Run) -> Option<String> {
             (retry, phase.hold())
         }
         Flow::Spawn { stage } => (None, stage.hold()),
-        Flow::Awaiting | Flow::Cruise => return None,
+        Flow::Cruise { build } => (build.trouble.as_deref(), None),
+        Flow::Awaiting => return None,
     };
     let (why, timer) = match (retry, hold) {
         (Some(why), _) => (why, Timer::Retry),
@@ -313,6 +346,6 @@ pub fn is_cruise(run: &Run) -> bool {
 fn watched(run: &Run) -> Option<&Phase> {
     match &run.flow {
         Flow::Phase { phase } if run.is_watched() => Some(phase),
-        Flow::Phase { .. } | Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise => None,
+        Flow::Phase { .. } | Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => None,
     }
 }

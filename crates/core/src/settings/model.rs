@@ -99,6 +99,8 @@ pub struct CruiseSettings {
     pub inactivity_timeout: Period,
     /// Fixer rounds before a person has to decide.
     pub max_rounds: u32,
+    /// How many tasks are built side by side.
+    pub max_parallel: u32,
 }
 
 /// `[review]`.

@@ -8,8 +8,8 @@ use crate::forge::{Comment, CommentVersion};
 use crate::ids::{EffectKey, RunId};
 use crate::process::missing_essentials;
 use crate::run::{
-    Ask, ChildReport, ChildState, Conflict, Effect, EffectResult, Event, Flow, ForgeAnswer,
-    LineAnswer, Note, Outcome, OutcomeStatus, Receipt, ReceiptResult, Run, step, waits_for_person,
+    Ask, ChildReport, ChildState, Effect, EffectResult, Event, Flow, ForgeAnswer, LineAnswer, Note,
+    Outcome, OutcomeStatus, Receipt, ReceiptResult, Run, step, waits_for_person,
 };
 use crate::steering::named;
 use crate::time::Timestamp;
@@ -215,8 +215,9 @@ fn describe_line(answer: &LineAnswer) -> Option<String> {
     Some(match answer {
         LineAnswer::LineBegun | LineAnswer::CarsLanded => return None,
         LineAnswer::Assembled { conflict, .. } => {
-            let Conflict { task, files, .. } = conflict.as_ref()?;
-            format!("task {task} conflicts in {}", files.join(", "))
+            let conflict = conflict.as_ref()?;
+            let files = conflict.files.join(", ");
+            format!("task {} conflicts in {files}", conflict.task)
         }
         LineAnswer::TrainVerified { report } => {
             format!("verification: {}", report.overall.as_str())
@@ -274,6 +275,10 @@ fn describe_ask(ask: &Ask) -> String {
         Ask::Comment { author, text, .. } => format!("{author} commented: {}", first_line(text)),
         Ask::Approve { by, head } => format!("{by} approved {head}"),
         Ask::Extend { .. } => "limits raised".to_owned(),
+        Ask::RetryTask { task } => format!("asked to try task {task} again"),
+        Ask::SkipTask { task } => format!("asked to leave out task {task}"),
+        Ask::Pause => "asked to start no more tasks".to_owned(),
+        Ask::Unpause => "asked to go on".to_owned(),
         Ask::Cleanup => "asked to clean up".to_owned(),
     }
 }

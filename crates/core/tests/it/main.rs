@@ -13,6 +13,7 @@
 )]
 
 mod agent_streams;
+mod build_simulation;
 mod common;
 mod cruise_simulation;
 mod cruise_step;

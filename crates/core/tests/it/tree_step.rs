@@ -30,6 +30,7 @@ fn root(tasks: Vec<TaskOrder>, tokens: Option<u64>) -> Run {
     let terms = BuildTerms {
         tasks,
         max_parallel: NonZeroU32::new(3).unwrap(),
+        line: None,
     };
     let request = Request {
         kind: RunKind::Build(Box::new(terms)),
@@ -70,6 +71,8 @@ fn reports(run: Run, task: &str, number: u32, state: ChildState, tokens: u64) ->
         branch: None,
         head_sha: None,
         pull_request: None,
+        handoff: None,
+        plan: None,
     });
     let child = child(task);
     next(run, Event::ChildReported { child, report })

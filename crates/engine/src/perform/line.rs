@@ -13,13 +13,13 @@ use crate::executor::Task;
 use crate::ports::{
     Leftovers, MergeCommit, Place, Promotion, PromotionGate, Push, Pushed, VersionControl,
 };
+use drive_core::cruise::train::{Conflict, Coupled};
 use drive_core::forge::inert::{Said, plain};
 use drive_core::ids::{BranchName, CommitSha, RemoteName, RunId, TreeSha};
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{
-    BranchAt, CarOrder, Conflict, Coupled, EffectResult, LineAct, LineAnswer, Note,
-};
+use drive_core::run::{BranchAt, CarOrder, EffectResult, LineAct, LineAnswer, Note};
 use drive_core::secrets::SecretPolicy;
+use drive_core::verify::Overall;
 use std::path::Path;
 
 /// The longest title that goes into the message of a merge.
@@ -97,7 +97,9 @@ impl Line<'_> {
         match act {
             LineAct::BeginLine { line, at } => self.begin(line, at).map(OnLine::from),
             LineAct::Assemble { onto, cars } => self.assemble(onto, cars).map(OnLine::from),
-            LineAct::VerifyTrain { onto, commit } => self.verify(onto, commit).map(OnLine::from),
+            LineAct::VerifyTrain { onto, commit, .. } => {
+                self.verify(onto, commit).map(OnLine::from)
+            }
             LineAct::Land {
                 line,
                 from,
@@ -245,6 +247,11 @@ impl Line<'_> {
     fn verify(&self, onto: &CommitSha, commit: &CommitSha) -> Result<LineAnswer, Problem> {
         let promotion = self.promotion(onto, commit);
         let report = self.require_gate()?.judge(&promotion, self.cancel)?;
+        if self.cancel.asked().is_some() && report.overall != Overall::Pass {
+            // What was cut short says nothing about the tree.
+            let what = "the verification was interrupted";
+            return Err(Problem::new(Kind::Interrupted, what));
+        }
         let report = Box::new(report.with_tails_of(TAIL_BYTES));
         Ok(LineAnswer::TrainVerified { report })
     }
@@ -298,7 +305,7 @@ impl Line<'_> {
         let tip = self.tip(line)?;
         let is_there = tip.as_ref() == Some(commit);
         if !is_there && tip.as_ref() != Some(from) {
-            return Ok(OnLine::from(LineAnswer::LineMoved { tip }));
+            return self.moved(from, tip).map(OnLine::from);
         }
         self.require_verified(from, commit, tree)?;
         if !is_there {
@@ -311,7 +318,7 @@ impl Line<'_> {
         let answer = match self.tip(line)? {
             Some(tip) if tip == *commit => LineAnswer::CarsLanded,
             // One that went on since has moved: whether the commit is in it is for whoever asked.
-            tip => LineAnswer::LineMoved { tip },
+            tip => self.moved(from, tip)?,
         };
         let warning = if answer == LineAnswer::CarsLanded && line.remote.is_some() {
             self.follow(&line.branch, commit)?
@@ -319,6 +326,15 @@ impl Line<'_> {
             None
         };
         Ok(OnLine { answer, warning })
+    }
+
+    /// The branch is elsewhere: further along, or without what it had.
+    fn moved(&self, from: &CommitSha, tip: Option<CommitSha>) -> Result<LineAnswer, Problem> {
+        let is_rewritten = match &tip {
+            Some(tip) => !self.history.is_ancestor(self.place(), from, tip)?,
+            None => false,
+        };
+        Ok(LineAnswer::LineMoved { tip, is_rewritten })
     }
 
     /// Moves a branch that only this repository has.

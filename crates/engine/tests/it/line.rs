@@ -1,11 +1,10 @@
 //! The branch that tasks land on, over the fakes.
 
+use drive_core::cruise::train::Coupled;
 use drive_core::forge::inert::Said;
 use drive_core::ids::{BranchName, CommitSha, RemoteName, TaskId};
 use drive_core::problem::Kind;
-use drive_core::run::{
-    BranchAt, CarOrder, ContractCheck, Coupled, LineAct, LineAnswer, ReceiptResult,
-};
+use drive_core::run::{BranchAt, CarOrder, ContractCheck, LineAct, LineAnswer, ReceiptResult};
 use drive_core::verify::Overall;
 use drive_engine::CancelToken;
 use drive_engine::fakes::{FakeOwner, FakeWorld, REPOSITORY_PATH};
@@ -91,6 +90,7 @@ fn a_train_is_assembled_verified_and_landed_once() {
     let verify = LineAct::VerifyTrain {
         onto: base.clone(),
         commit: last.commit.clone(),
+        tree: last.tree.clone(),
     };
     let LineAnswer::TrainVerified { report } = act(world, &owner, &verify).unwrap() else {
         panic!("verified");
@@ -115,6 +115,7 @@ fn a_train_is_assembled_verified_and_landed_once() {
         .person_pushes("origin", LINE, "c.txt", "theirs");
     let moved = LineAnswer::LineMoved {
         tip: Some(CommitSha::new(theirs.clone())),
+        is_rewritten: false,
     };
     assert_eq!(act(world, &owner, &land), Ok(moved));
     assert_eq!(world.repository.remote_branch("origin", LINE), Some(theirs));

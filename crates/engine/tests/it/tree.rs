@@ -38,6 +38,7 @@ fn build_request(world: &FakeWorld) -> Request {
     let terms = BuildTerms {
         tasks: vec![order("a", &[]), order("b", &[]), order("c", &["a", "b"])],
         max_parallel: NonZeroU32::new(2).unwrap(),
+        line: None,
     };
     Request {
         kind: RunKind::Build(Box::new(terms)),

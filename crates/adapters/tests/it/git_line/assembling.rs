@@ -2,9 +2,10 @@
 
 use super::{Scene, line};
 use drive_adapters::verify::GitCandidates;
+use drive_core::cruise::train::{Conflict, Coupled};
 use drive_core::ids::{CommitSha, TaskId};
 use drive_core::problem::Kind;
-use drive_core::run::{CarOrder, Conflict, Coupled, LineAct, LineAnswer};
+use drive_core::run::{CarOrder, LineAct, LineAnswer};
 use drive_engine::verify::{Candidates, Merging};
 use std::path::PathBuf;
 

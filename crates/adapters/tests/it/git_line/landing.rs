@@ -1,14 +1,18 @@
 //! Moves the branch, and leaves it where somebody else moved it.
 
 use super::{Scene, line};
+use drive_core::cruise::train::Coupled;
 use drive_core::ids::{CommitSha, TreeSha};
 use drive_core::problem::Kind;
-use drive_core::run::{Coupled, LineAnswer};
+use drive_core::run::LineAnswer;
 use drive_core::secrets::SecretPolicy;
 use drive_engine::perform::OnLine;
 
 fn moved(tip: Option<&CommitSha>) -> LineAnswer {
-    LineAnswer::LineMoved { tip: tip.cloned() }
+    LineAnswer::LineMoved {
+        tip: tip.cloned(),
+        is_rewritten: false,
+    }
 }
 
 #[test]

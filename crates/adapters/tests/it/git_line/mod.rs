@@ -5,9 +5,10 @@ mod landing;
 
 use crate::support::World;
 use drive_core::Problem;
+use drive_core::cruise::train::Coupled;
 use drive_core::forge::inert::Said;
 use drive_core::ids::{BranchName, CommitSha, RemoteName, RunId, TaskId};
-use drive_core::run::{BranchAt, CarOrder, Coupled, LineAct, LineAnswer};
+use drive_core::run::{BranchAt, CarOrder, LineAct, LineAnswer};
 use drive_core::secrets::SecretPolicy;
 use drive_engine::CancelToken;
 use drive_engine::perform::{Line, OnLine};

@@ -1,24 +1,23 @@
 //! Requests to a cruise from any terminal. Its owner acts on them, or this process if there is no
 //! owner.
 
-use super::find;
+use super::answers::repo_of;
 use super::host::Host;
-use super::resume::{over, repo_of, report};
+use super::telling::{active, name, owner_told, tell};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
-use crate::documents::{AskedDocument, RunDocument};
+use crate::documents::RunDocument;
 use crate::recovery::recover;
 use crate::task::load_task;
 use drive_adapters::clock::SystemClock;
-use drive_adapters::entropy::random_u32;
 use drive_adapters::environment::user_name;
 use drive_adapters::process::ThisProcess;
 use drive_core::agent::Budget;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{Ask, Flow, PlanCheck, Run, cruise_status};
-use drive_engine::cruise::{Reached, tell_owner};
+use drive_core::run::{Ask, Flow, PlanCheck, Run, planning_run};
+use drive_engine::cruise::tell_owner;
 use drive_engine::journal::Journal;
-use drive_engine::ports::{Owner, RunFilter};
+use drive_engine::ports::Store;
 use std::time::{Duration, Instant};
 
 /// How long a command waits until the owner has ended what it was asked to end.
@@ -53,14 +52,14 @@ pub(super) fn fix(app: &App, id: Option<&str>, comment: Option<&str>) -> Outcome
     asks.push((Ask::Poll, name()?));
     let done = "polls the pull request now";
     // Recovery takes longer than a word to an owner that lives, so it comes second.
-    let told = match active(app, id) {
+    let told = match planning(app, id) {
         Ok(run) => tell_live_owner(app, &run, &asks, done)?,
         Err(_) => None,
     };
     recover(app);
     match told {
         Some(answer) => Ok(answer),
-        None => tell(app, &active(app, id)?, asks, done),
+        None => tell(app, &planning(app, id)?, asks, done),
     }
 }
 
@@ -80,16 +79,6 @@ fn tell_live_owner(
     owner.map(|owner| owner_told(run, &owner, done)).transpose()
 }
 
-fn owner_told(run: &Run, owner: &Owner, done: &str) -> Outcome {
-    let pid = owner.process.pid;
-    let document = AskedDocument {
-        id: run.id.to_string(),
-        pid: Some(pid),
-    };
-    let text = format!("cruise {}: process {pid} {done}\n", run.id);
-    Answer::new(&document, text)
-}
-
 /// Raises the limits of a cruise.
 pub(crate) fn extend_limits(app: &App, id: Option<&str>, budget: Budget, rounds: u32) -> Outcome {
     let run = active(app, id)?;
@@ -99,7 +88,7 @@ pub(crate) fn extend_limits(app: &App, id: Option<&str>, budget: Budget, rounds:
 
 /// Approves the current head.
 pub(super) fn approve(app: &App, id: Option<&str>) -> Outcome {
-    let run = active(app, id)?;
+    let run = planning(app, id)?;
     let Flow::Phase { phase } = &run.flow else {
         return Err(nothing_to_approve(&run));
     };
@@ -126,6 +115,33 @@ pub(super) fn approve(app: &App, id: Option<&str>) -> Outcome {
         vec![(Ask::Approve { by, head }, name()?)],
         "received the approval",
     )
+}
+
+/// The run that writes the plan of a cruise and hears the comments on it.
+fn planning(app: &App, id: Option<&str>) -> Result<Run, Problem> {
+    let run = active(app, id)?;
+    let Some(child) = planning_run(&run) else {
+        return match run.flow {
+            Flow::Cruise { .. } => Err(Problem::new(
+                Kind::PlanApproved,
+                format!("cruise `{}` builds a plan that you brought", run.id),
+            )
+            .hint("`drive cruise status` shows its tasks")),
+            Flow::Awaiting | Flow::Spawn { .. } | Flow::Phase { .. } => Ok(run),
+        };
+    };
+    match app.store()?.load(&child)? {
+        None => Err(nothing_to_approve(&run)),
+        Some(child) if child.is_active() => Ok(child),
+        Some(_) => Err(Problem::new(
+            Kind::PlanApproved,
+            format!(
+                "the plan of cruise `{}` is approved; its tasks are built",
+                run.id
+            ),
+        )
+        .hint("`drive cruise status` shows them")),
+    }
 }
 
 fn nothing_to_approve(run: &Run) -> Problem {
@@ -175,48 +191,4 @@ pub(super) fn cleanup(app: &App, id: Option<&str>, force: bool) -> Outcome {
         }
         std::thread::sleep(GLANCE);
     }
-}
-
-fn tell(app: &App, run: &Run, asks: Vec<(Ask, String)>, done: &str) -> Outcome {
-    let host = Host::of(app, &repo_of(run)?)?;
-    let mut reached = None;
-    for (ask, name) in asks {
-        reached = Some(host.with_service(app, |cruises| cruises.ask(&run.id, ask, &name))?);
-    }
-    match reached {
-        Some(Reached::Advanced(run)) if run.outcome.is_some() => report(&host, &run),
-        Some(Reached::Advanced(run)) => {
-            let status = cruise_status(&run);
-            let waits = status.and_then(|status| status.waiting_for);
-            let text = format!(
-                "cruise {} is waiting for {}\nno process owns it; continue with `drive cruise \
-                 resume {}`\n",
-                run.id,
-                waits.as_deref().unwrap_or("nothing"),
-                run.id
-            );
-            Answer::new(&RunDocument::new(&run, None), text)
-        }
-        Some(Reached::Owner(owner)) => owner_told(run, &owner, done),
-        None => {
-            let document = AskedDocument {
-                id: run.id.to_string(),
-                pid: None,
-            };
-            Answer::new(&document, "")
-        }
-    }
-}
-
-fn active(app: &App, id: Option<&str>) -> Result<Run, Problem> {
-    let store = app.store()?;
-    let run = find::one(&store, id, &app.start_dir()?, RunFilter::Active)?;
-    match &run.outcome {
-        None => Ok(run),
-        Some(outcome) => Err(over(&run, outcome)),
-    }
-}
-
-fn name() -> Result<String, Problem> {
-    Ok(format!("{:08x}{:08x}", random_u32()?, random_u32()?))
 }

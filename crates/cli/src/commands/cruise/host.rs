@@ -1,6 +1,7 @@
 //! The services a process needs to own the cruises of one repository.
 
 use crate::app::App;
+use crate::commands::verify::OwnVerifier;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::wiring::Wiring;
@@ -30,6 +31,8 @@ pub(super) struct Host {
     nudges: SqliteNudges,
     repository: Option<String>,
     pub(super) folder: PathBuf,
+    /// The verifier, before anything lands.
+    gate: OwnVerifier,
 }
 
 impl Host {
@@ -50,6 +53,7 @@ impl Host {
             choice: Some(open.choice),
             wiring,
             folder: folder.to_owned(),
+            gate: OwnVerifier::of(app),
         })
     }
 
@@ -71,6 +75,7 @@ impl Host {
             repository: None,
             wiring,
             folder,
+            gate: OwnVerifier::of(app),
         })
     }
 
@@ -97,7 +102,10 @@ impl Host {
         runs: &[RunId],
     ) -> Result<Resumed, Problem> {
         let progress = Progress::new(output);
-        let world = self.wiring.world(self.conversation.as_ref(), &progress);
+        let world = World {
+            gate: Some(&self.gate),
+            ..self.wiring.world(self.conversation.as_ref(), &progress)
+        };
         self.service(&world, cancel).resume_all(runs)
     }
 
@@ -118,7 +126,10 @@ impl Host {
         work: impl FnOnce(CruiseService<'_>) -> Result<T, Problem>,
     ) -> Result<T, Problem> {
         let progress = Progress::new(app.output());
-        let world = self.wiring.world(self.conversation.as_ref(), &progress);
+        let world = World {
+            gate: Some(&self.gate),
+            ..self.wiring.world(self.conversation.as_ref(), &progress)
+        };
         let cruises = self.service(&world, app.cancel()?);
         let letting_go = "detaching; continue with `drive cruise resume`";
         progress.ticking(cruises.cancel, letting_go, || work(cruises))

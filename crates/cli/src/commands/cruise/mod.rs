@@ -1,12 +1,16 @@
-//! `drive cruise`: plans on a pull request that is watched until it is merged, closed or inactive.
+//! `drive cruise`: plans on a pull request, builds the approved plan and checks what it promises.
 
+mod answers;
 mod ask;
 mod find;
 mod host;
 mod rebuild;
+mod report;
 mod resume;
 mod run;
 mod show;
+mod tasks;
+mod telling;
 
 pub(crate) use ask::extend_limits;
 pub(crate) use resume::resume_cruise;
@@ -24,7 +28,7 @@ pub(crate) struct CruiseArgs {
 
 #[derive(Debug, Subcommand)]
 enum CruiseCommand {
-    /// Plan a task and answer comments until the plan is approved, merged or closed
+    /// Plan a task, build the approved plan and check what it promises
     Run(Box<run::RunArgs>),
     /// List active cruises
     List {
@@ -62,7 +66,23 @@ enum CruiseCommand {
         #[arg(value_name = "ID")]
         id: Option<String>,
     },
-    /// Continue a cruise after a crash, a restart or Ctrl-C
+    /// Show what became of every task, and what proves it
+    Report {
+        /// Id of the cruise; optional if there is only one
+        #[arg(value_name = "ID")]
+        id: Option<String>,
+    },
+    /// Retry a blocked task
+    Retry(tasks::TaskArgs),
+    /// Leave out a task; those that wait for it start without it
+    Skip(tasks::TaskArgs),
+    /// Start no more tasks until `drive cruise resume`
+    Pause {
+        /// Id of the cruise; optional if there is only one
+        #[arg(value_name = "ID")]
+        id: Option<String>,
+    },
+    /// Continue a cruise after a crash, a restart, a pause or Ctrl-C
     Resume(resume::ResumeArgs),
     /// End a cruise: save its work, remove its sandbox, leave its pull request open
     Cleanup {
@@ -92,6 +112,10 @@ pub(crate) fn run(args: &CruiseArgs, app: &App) -> Outcome {
         CruiseCommand::Logs { id, follow } => show::logs(app, id.as_deref(), *follow),
         CruiseCommand::Fix { id, comment } => ask::fix(app, id.as_deref(), comment.as_deref()),
         CruiseCommand::Approve { id } => ask::approve(app, id.as_deref()),
+        CruiseCommand::Report { id } => report::report(app, id.as_deref()),
+        CruiseCommand::Retry(args) => tasks::retry(app, args),
+        CruiseCommand::Skip(args) => tasks::skip(app, args),
+        CruiseCommand::Pause { id } => tasks::pause(app, id.as_deref()),
         CruiseCommand::Resume(args) => resume::run(args, app),
         CruiseCommand::Cleanup { id, force } => ask::cleanup(app, id.as_deref(), *force),
     }

@@ -1,18 +1,19 @@
 //! `drive cruise resume`, and the answer of every command that owned a cruise.
 
+use super::answers::{let_go, over, repo_of, report};
 use super::find;
 use super::host::Host;
 use super::rebuild::rebuild;
+use super::show::living_owner;
+use super::telling::{name, tell};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::preflight::require_ready;
 use crate::documents::{Failure, OwnedCruise, ResumedDocument, RunSummary};
-use crate::run_report;
 use clap::Args;
-use drive_core::agent::answer::title_of;
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{Outcome as RunOutcome, Run};
+use drive_core::run::{Ask, Flow, Run};
 use drive_core::timeline::describe_status;
 use drive_engine::cruise::Resumed;
 use drive_engine::ports::RunFilter;
@@ -63,51 +64,35 @@ pub(super) fn run(args: &ResumeArgs, app: &App) -> Outcome {
     if let Some(outcome) = &found.outcome {
         return Err(over(&found, outcome));
     }
+    if is_paused(&found) && living_owner(&store, &found).is_some() {
+        return unpause(app, &found);
+    }
     let host = Host::of(app, &repo_of(&found)?)?;
     let run = host.with_service(app, |cruises| {
         cruises.require_free(&found.id)?;
         require_publishable(app, &host, &found)?;
         app.output()
             .narrate(format_args!("resuming cruise {}", found.id));
+        if is_paused(&found) {
+            cruises.tell(&found.id, Ask::Unpause, &name()?)?;
+        }
         cruises.resume(&found.id)
     })?;
     report(&host, &run)
 }
 
-/// The error for a request to a cruise that has ended.
-pub(super) fn over(run: &Run, outcome: &RunOutcome) -> Problem {
-    let how = outcome.failure.as_ref();
-    let how = how.map_or(String::new(), |problem| format!(": {}", problem.message));
-    let task = run.request.as_ref();
-    let task = task.map_or("TASK".to_owned(), |request| {
-        format!("{:?}", title_of(&request.task))
-    });
-    Problem::new(
-        Kind::CruiseOver,
-        format!("cruise `{}` ended at {}{how}", run.id, outcome.ended_at),
+/// Tells the owner of a paused cruise to go on.
+fn unpause(app: &App, run: &Run) -> Outcome {
+    tell(
+        app,
+        run,
+        vec![(Ask::Unpause, name()?)],
+        "starts tasks again",
     )
-    .hint(format!(
-        "start a new one with `drive cruise run {task}`; `drive cruise status {}` shows how this \
-         one ended",
-        run.id
-    ))
 }
 
-/// The answer for a cruise that ended or was detached.
-pub(super) fn report(host: &Host, run: &Run) -> Outcome {
-    let changes = host.wiring.changes(run, &host.folder);
-    let let_go = run.outcome.is_none().then(|| let_go(&run.id));
-    run_report::answer(run, changes.as_ref(), let_go)
-}
-
-fn let_go(id: &RunId) -> Problem {
-    Problem::new(
-        Kind::Interrupted,
-        format!("cruise `{id}` is detached and still active"),
-    )
-    .hint(format!(
-        "continue with `drive cruise resume {id}`, or end it with `drive cruise cleanup {id}`"
-    ))
+fn is_paused(run: &Run) -> bool {
+    matches!(&run.flow, Flow::Cruise { build } if build.paused)
 }
 
 /// Resumes every cruise, with the settings and the forge of each repository.
@@ -231,35 +216,5 @@ fn require_publishable(app: &App, host: &Host, run: &Run) -> Result<(), Problem>
     match &run.request {
         Some(request) => require_ready(app, host.forge()?, &host.wiring.git, request),
         None => Ok(()),
-    }
-}
-
-/// The repository of a cruise.
-pub(super) fn repo_of(run: &Run) -> Result<PathBuf, Problem> {
-    let repo = run.request.as_ref().map(|request| request.repo.clone());
-    let repo = repo.ok_or_else(|| {
-        Problem::new(
-            Kind::NoRequest,
-            format!(
-                "the journal does not contain the request of cruise `{}`",
-                run.id
-            ),
-        )
-    })?;
-    if repo.is_dir() {
-        Ok(repo)
-    } else {
-        Err(Problem::new(
-            Kind::RepositoryGone,
-            format!(
-                "repository `{}` of cruise `{}` does not exist",
-                repo.display(),
-                run.id
-            ),
-        )
-        .hint(format!(
-            "move it back, or end the cruise without it: `drive cruise cleanup {} --force`",
-            run.id
-        )))
     }
 }

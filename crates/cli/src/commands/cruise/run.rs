@@ -1,7 +1,7 @@
 //! `drive cruise run`.
 
+use super::answers::report;
 use super::host::Host;
-use super::resume::report;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::phase_terms::usual_terms;
@@ -10,16 +10,20 @@ use crate::commands::spawn_options::{TimeoutArgs, layers, new_branch};
 use crate::commands::start_warnings::{warn_of_uncommitted_changes, warn_without_token};
 use crate::documents::{RunDocument, path_text};
 use crate::task::load_task;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use drive_adapters::detached;
 use drive_core::ids::RunId;
 use drive_core::plan::Plan;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{AfterEnd, DoneWhen, Makes, PhaseTerms, Publish, RunKind};
+use drive_core::run::{
+    AfterEnd, BuildTerms, DoneWhen, Level, LineTerms, Makes, PhaseTerms, PlanFrom, Publish,
+    Request, RunKind,
+};
 use drive_core::settings::{Layer, Settings};
 use drive_engine::ports::VersionControl;
 use drive_engine::start::{self, SpawnOrder};
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 /// The longest plan that is read from a file.
@@ -32,9 +36,17 @@ pub(super) struct RunArgs {
     #[arg(value_name = "TASK")]
     task: String,
 
-    /// End when the plan's pull request is approved, merged or closed (currently every cruise does)
-    #[arg(long)]
+    /// End when the plan's pull request is approved, merged or closed
+    #[arg(long, conflicts_with = "build_only")]
     plan_only: bool,
+
+    /// Build the plan of `--plan-file` without a review of the plan
+    #[arg(long, requires = "plan_file")]
+    build_only: bool,
+
+    /// What must be shown before the cruise counts as done
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LevelArg::Functional)]
+    level: LevelArg,
 
     /// Plan to use instead of one written by an agent
     #[arg(long, value_name = "FILE")]
@@ -44,8 +56,8 @@ pub(super) struct RunArgs {
     #[arg(long)]
     auto_approve: bool,
 
-    /// Not supported yet: tasks to run in parallel
-    #[arg(long, value_name = "N", hide = true)]
+    /// Most tasks to build side by side
+    #[arg(long, value_name = "N")]
     max_parallel: Option<u32>,
 
     /// Not supported yet: how tasks become pull requests
@@ -92,6 +104,27 @@ pub(super) struct RunArgs {
     timeouts: TimeoutArgs,
 }
 
+/// What a cruise must show before it counts as done.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LevelArg {
+    /// Every task landed as a verified tree
+    Basic,
+    /// Every acceptance entry that a program checks is proven
+    Functional,
+    /// Every acceptance entry has evidence
+    Strict,
+}
+
+impl From<LevelArg> for Level {
+    fn from(level: LevelArg) -> Self {
+        match level {
+            LevelArg::Basic => Level::Basic,
+            LevelArg::Functional => Level::Functional,
+            LevelArg::Strict => Level::Strict,
+        }
+    }
+}
+
 impl RunArgs {
     /// The flags that override settings. The settings refuse those that do nothing yet.
     fn layers(&self) -> Vec<Layer> {
@@ -116,6 +149,54 @@ impl RunArgs {
         flags
     }
 
+    /// The root of a cruise: its plan, and how its tasks are built.
+    fn build_terms(&self, settings: &Settings, terms: &PhaseTerms, plan: PlanFrom) -> BuildTerms {
+        let count = |number: u32| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+        let line = LineTerms {
+            plan,
+            task: Box::new(PhaseTerms {
+                makes: Makes::Change,
+                watch: None,
+                branch: None,
+                ..terms.clone()
+            }),
+            named: self.branch.is_some(),
+            slots: count(settings.verify.max_parallel),
+            patience: settings.cruise.inactivity_timeout.get(),
+            level: self.level.into(),
+        };
+        BuildTerms {
+            tasks: Vec::new(),
+            max_parallel: count(settings.cruise.max_parallel),
+            line: Some(Box::new(line)),
+        }
+    }
+
+    /// The request of the root whose plan this one writes, or brings.
+    fn root(&self, settings: &Settings, planning: Request) -> Result<Request, Problem> {
+        let Some(terms) = planning.kind.phase_terms().cloned() else {
+            return Ok(planning);
+        };
+        let given = match &terms.makes {
+            Makes::Plan { given: Some(text) } if self.build_only => Some(text.clone()),
+            Makes::Plan { .. } | Makes::Change => None,
+        };
+        let plan = match given.map(|text| Plan::parse(&text)) {
+            Some(Ok(plan)) => PlanFrom::File { plan },
+            Some(Err(errors)) => {
+                return Err(Problem::new(Kind::PlanInvalid, errors.to_string()));
+            }
+            None => PlanFrom::Phase {
+                request: Box::new(planning.clone()),
+            },
+        };
+        let terms = self.build_terms(settings, &terms, plan);
+        Ok(Request {
+            kind: RunKind::Build(Box::new(terms)),
+            ..planning
+        })
+    }
+
     fn terms(&self, settings: &Settings, folder: &Path) -> Result<PhaseTerms, Problem> {
         let usual = usual_terms(settings, folder)?;
         Ok(PhaseTerms {
@@ -133,7 +214,7 @@ impl RunArgs {
     }
 }
 
-/// Runs a cruise from the task to an approved plan.
+/// Runs a cruise: plans, and builds what was approved.
 pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     let task = load_task(&args.task, app.cancel()?)?;
     start::check_task(&task)?;
@@ -163,6 +244,9 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     let id = host.wiring.new_run()?;
     let mut request = start::request(order, &settings, &id, &host.wiring.git)?;
     request.model.clone_from(&args.model);
+    if !args.plan_only {
+        request = args.root(&settings, request)?;
+    }
     let names = crew.iter().map(String::as_str);
     host.wiring.require_agents(names, &request.task, app)?;
     require_ready(app, host.forge()?, &host.wiring.git, &request)?;

@@ -10,7 +10,8 @@ use crate::output::Printable;
 use crate::wiring::Wiring;
 use drive_adapters::process::ThisProcess;
 use drive_core::agent::answer::title_of;
-use drive_core::run::{CruiseStatus, Flow, Life, Run, cruise_status, paused_for};
+use drive_core::problem::Problem;
+use drive_core::run::{CruiseStatus, Flow, Life, Run, cruise_status, planning_run, tasks};
 use drive_core::time::Timestamp;
 use drive_core::timeline::describe_status;
 use drive_engine::lease::Whoami;
@@ -29,6 +30,8 @@ pub(super) fn list(app: &App, all: bool) -> Outcome {
         RunFilter::Active
     };
     let runs = find::all(&store, filter)?;
+    let runs = runs.into_iter().map(|run| shown(&store, run));
+    let runs = runs.collect::<Result<Vec<Run>, Problem>>()?;
     let mut text = String::new();
     for run in &runs {
         if let Some(status) = cruise_status(run) {
@@ -66,19 +69,28 @@ pub(super) fn list(app: &App, all: bool) -> Outcome {
     Answer::new(&document, Printable(&text).to_string())
 }
 
+/// While a cruise plans, the run that does is what people want to see, under the name of the cruise.
+fn shown(store: &dyn Store, run: Run) -> Result<Run, Problem> {
+    let planning = planning_run(&run).filter(|id| run.children[id].is_live());
+    let Some(id) = planning.filter(|_| run.is_active()) else {
+        return Ok(run);
+    };
+    Ok(match store.load(&id)? {
+        Some(child) if cruise_status(&child).is_some() => Run {
+            id: run.id.clone(),
+            ..child
+        },
+        Some(_) | None => run,
+    })
+}
+
 /// `drive cruise status`.
 pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
     let store = app.store()?;
     let run = find::one(&store, id, &app.start_dir()?, RunFilter::All)?;
-    if run.flow == Flow::Cruise {
-        let mut text = String::new();
-        for (id, child) in &run.children {
-            let _ = writeln!(text, "{}", child_line(id, child));
-        }
-        if let Some(wait) = paused_for(&run) {
-            let _ = writeln!(text, "waiting  for {wait}");
-        }
-        return Answer::new(&CruiseDocument::unbegun(&run), text);
+    let run = shown(&store, run)?;
+    if matches!(run.flow, Flow::Cruise { .. }) {
+        return building(&run, living_owner(&store, &run).as_ref(), app.now());
     }
     let (Some(status), Flow::Phase { phase }) = (cruise_status(&run), &run.flow) else {
         return Answer::new(
@@ -111,6 +123,39 @@ pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
     for warning in &run.warnings {
         let _ = writeln!(text, "note     {warning}");
     }
+    Answer::new(&document, Printable(&text).to_string())
+}
+
+/// A cruise that builds: where it is, and every task or child.
+fn building(run: &Run, owner: Option<&Owner>, now: Timestamp) -> Outcome {
+    let status = cruise_status(run);
+    let tasks = tasks(run);
+    let mut text = match &status {
+        Some(status) => at_a_glance(run, status, owner, now),
+        None => String::new(),
+    };
+    for task in &tasks {
+        let _ = writeln!(
+            text,
+            "task     {:16} {:10} {}",
+            task.id.as_str(),
+            task.state.as_str(),
+            task.title
+        );
+        if let Some(reason) = &task.reason {
+            let first = reason.lines().next().unwrap_or_default();
+            let _ = writeln!(text, "         {:16} {:10} {first}", "", "");
+        }
+    }
+    if tasks.is_empty() {
+        for (id, child) in &run.children {
+            let _ = writeln!(text, "{}", child_line(id, child));
+        }
+    }
+    for warning in &run.warnings {
+        let _ = writeln!(text, "note     {warning}");
+    }
+    let document = CruiseDocument::building(run, status.as_ref(), owner);
     Answer::new(&document, Printable(&text).to_string())
 }
 
@@ -205,7 +250,7 @@ fn elsewhere(owner: &Owner) -> String {
     }
 }
 
-fn living_owner(store: &dyn Store, run: &Run) -> Option<Owner> {
+pub(super) fn living_owner(store: &dyn Store, run: &Run) -> Option<Owner> {
     let owner = store.owner(&run.id).ok().flatten()?;
     let is_dead = ThisProcess::load().liveness(&owner) == Liveness::Dead;
     (!is_dead).then_some(owner)

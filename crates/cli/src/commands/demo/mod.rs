@@ -161,7 +161,7 @@ impl Person<'_> {
             }
             let is_watching = match &run.flow {
                 Flow::Phase { phase } => phase.stage == Stage::Watching,
-                Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise => false,
+                Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => false,
             };
             let is_quiet = cruise_status(&run)
                 .is_some_and(|status| status.rounds >= rounds && status.pending_comments == 0);

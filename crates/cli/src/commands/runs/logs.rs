@@ -67,8 +67,11 @@ pub(crate) fn follow(app: &App, wiring: &Wiring, mut run: Run) -> Outcome {
 
 /// The log of the agent that worked last.
 fn newest_log(wiring: &Wiring, run: &Run) -> Option<PathBuf> {
-    let folders = std::fs::read_dir(wiring.runs_dir.join(run.id.as_str())).ok()?;
-    let logs = folders.filter_map(|entry| Some(entry.ok()?.path().join(TRANSCRIPT)));
+    let ids = run.children.keys().chain([&run.id]);
+    let folders = ids.filter_map(|id| std::fs::read_dir(wiring.runs_dir.join(id.as_str())).ok());
+    let logs = folders
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path().join(TRANSCRIPT)));
     logs.filter_map(|log| Some((log.metadata().ok()?.modified().ok()?, log)))
         .max()
         .map(|(_, log)| log)

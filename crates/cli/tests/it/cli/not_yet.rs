@@ -13,7 +13,7 @@ fn a_setting_that_nothing_reads_yet_is_refused_with_its_line() {
         &["config", "show"],
         &["spawn", "Do it"],
         &["spawn-team", "Do it"],
-        &["cruise", "run", "Do it"],
+        &["cruise", "run", "--plan-only", "Do it"],
     ] {
         let ended = world.drive(args);
         assert_eq!(

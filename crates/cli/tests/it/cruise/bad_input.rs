@@ -16,13 +16,13 @@ fn failure(stage: &Stage, args: &[&str]) -> (Option<i32>, String) {
 fn wrong_words_are_refused_by_name() {
     let stage = Stage::new(PRIMARY, APPROVES);
     let table: [(&[&str], &str); 8] = [
-        (&["cruise", "run", "  "], "taskEmpty"),
+        (&["cruise", "run", "--plan-only", "  "], "taskEmpty"),
         (
-            &["cruise", "run", "x", "--plan-file", "no.md"],
+            &["cruise", "run", "--plan-only", "x", "--plan-file", "no.md"],
             "planUnreadable",
         ),
         (
-            &["cruise", "run", "x", "--planner", "nobody"],
+            &["cruise", "run", "--plan-only", "x", "--planner", "nobody"],
             "settingsInvalid",
         ),
         (&["cruise", "status"], "noCruise"),
@@ -47,7 +47,15 @@ fn a_plan_of_the_persons_own_is_checked_first_and_then_reviewed() {
     fs::write(stage.path("home/plan.md"), "no tasks\n").unwrap();
     let plan = stage.path("home/plan.md");
     let plan = plan.to_str().unwrap();
-    let args = ["cruise", "run", "x", "--auto-approve", "--plan-file", plan];
+    let args = [
+        "cruise",
+        "run",
+        "--plan-only",
+        "x",
+        "--auto-approve",
+        "--plan-file",
+        plan,
+    ];
     assert_eq!(failure(&stage, &args), (Some(2), "planInvalid".to_owned()));
     fs::write(
         stage.path("home/plan.md"),

@@ -34,7 +34,13 @@ fn a_closed_pull_request_ends_the_cruise_and_reopening_it_needs_a_new_one() {
     assert!(hint.contains("`drive cruise run"), "{hint}");
     let nothing = stage.drive(&["cruise", "resume"]);
     assert_eq!(nothing.document["failure"]["kind"], "noCruise");
-    let again = stage.drive(&["cruise", "run", "Add user auth", "--auto-approve"]);
+    let again = stage.drive(&[
+        "cruise",
+        "run",
+        "--plan-only",
+        "Add user auth",
+        "--auto-approve",
+    ]);
     assert_eq!(
         (
             again.code,
@@ -131,7 +137,7 @@ fn a_cruise_whose_repository_is_gone_for_good_can_be_ended_and_holds_up_no_other
     )
     .unwrap();
     fs::remove_dir_all(stage.path("repo")).unwrap();
-    let args = ["cruise", "run", "Add more", "--detach"];
+    let args = ["cruise", "run", "--plan-only", "Add more", "--detach"];
     let second = drive_in(&stage, "other", &args).document;
     until("the second", || {
         let shown = drive_in(&stage, "other", &["cruise", "status"]).document;

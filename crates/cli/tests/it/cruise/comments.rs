@@ -71,7 +71,7 @@ fn somebody_whom_the_settings_trust_is_answered_whatever_the_letters_of_the_name
         None => format!("{settings}\n[forge]\ntrusted = [\"ünal\"]\n"),
     };
     fs::write(stage.path("repo/drive.toml"), settings).unwrap();
-    let owner = stage.start(&["cruise", "run", "Add user auth"]);
+    let owner = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
     until("the pull request", || status(&stage)["prNumber"] == 1);
     until_quiet(&stage, 0);
     let ended = stage.drive(&["pr", "comment", "1", "Check the name.", "--as", "Ünal"]);

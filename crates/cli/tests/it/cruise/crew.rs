@@ -72,7 +72,7 @@ pub(crate) const REPO: &str = "acme/widgets";
 /// A cruise on the simulated GitHub that waits for somebody, with this pause between two looks.
 pub(crate) fn on_github(pause: &str) -> (Simulator, Stage, Child) {
     let (simulator, stage) = github(pause);
-    let owner = stage.start(&["cruise", "run", "Add user auth"]);
+    let owner = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
     until("the pull request", || status(&stage)["prNumber"] == 1);
     until_quiet(&stage, 0);
     (simulator, stage, owner)
@@ -103,7 +103,7 @@ pub(crate) fn local() -> Stage {
 /// A cruise on the local forge that waits for somebody.
 pub(crate) fn on_local() -> (Stage, Child) {
     let stage = local();
-    let owner = stage.start(&["cruise", "run", "Add user auth"]);
+    let owner = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
     until("the pull request", || status(&stage)["prNumber"] == 1);
     until_quiet(&stage, 0);
     (stage, owner)

@@ -32,7 +32,7 @@ fn two_hundred_deaths_and_ten_comments_make_exactly_ten_replies_with_commits_on_
     );
     let stage = Stage::clone_of(&simulator.git_url(REPO), &settings, PRIMARY, APPROVES);
     let mut random: u64 = 0x5eed;
-    let mut owner = stage.start(&["cruise", "run", "Add user auth"]);
+    let mut owner = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
     until("the cruise", || status(&stage)["id"].is_string());
     let mut said = 0;
     for death in 0..DEATHS {

@@ -47,7 +47,7 @@ fn a_full_disk_is_named_and_nothing_is_lost_or_done_twice() {
     let Some(disk) = SmallDisk::mount(&stage.path("home/.local/state")) else {
         return;
     };
-    let owner = stage.start(&["cruise", "run", "Add user auth"]);
+    let owner = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
     until("the pull request", || status(&stage)["prNumber"] == 1);
     until_quiet(&stage, 0);
     let filler = disk.fill();
@@ -94,7 +94,7 @@ fn a_disk_that_fills_up_while_a_fixer_works_costs_no_comment() {
     let Some(disk) = SmallDisk::mount(&stage.path("home/.local/state")) else {
         return;
     };
-    let owner = stage.start(&["cruise", "run", "Add user auth"]);
+    let owner = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
     until("the pull request", || status(&stage)["prNumber"] == 1);
     until_quiet(&stage, 0);
     let folder = sandbox(&stage).join(".cruise");

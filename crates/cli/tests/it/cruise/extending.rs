@@ -12,7 +12,7 @@ fn a_cruise_at_its_limit_names_the_command_that_extends_it_and_goes_on_once_it_r
     let limited = settings.replacen("[cruise]\n", "[cruise]\nmax_rounds = 1\n", 1);
     assert_ne!(limited, settings);
     fs::write(&file, limited).unwrap();
-    let owner = stage.start(&["cruise", "run", "Add user auth"]);
+    let owner = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
     until("the pull request", || status(&stage)["prNumber"] == 1);
     until_quiet(&stage, 0);
     let comment = |text: &str| {

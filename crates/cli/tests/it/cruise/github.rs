@@ -206,7 +206,13 @@ fn what_was_put_aside_is_not_worked_on_until_it_is_brought_back() {
 #[test]
 fn a_standing_request_for_changes_keeps_auto_approve_from_approving_and_is_said() {
     let (simulator, stage) = github("200ms");
-    let owner = stage.start(&["cruise", "run", "Add user auth", "--auto-approve"]);
+    let owner = stage.start(&[
+        "cruise",
+        "run",
+        "--plan-only",
+        "Add user auth",
+        "--auto-approve",
+    ]);
     until("the pull request", || {
         !simulator.pull_requests(REPO).is_empty()
     });
@@ -236,7 +242,7 @@ fn a_comment_after_the_limit_gets_one_reply_that_says_what_it_waits_for() {
     let settings = std::fs::read_to_string(stage.path("repo/drive.toml")).unwrap();
     let settings = settings.replace("[cruise]\n", "[cruise]\nmax_rounds = 1\n");
     std::fs::write(stage.path("repo/drive.toml"), settings).unwrap();
-    let mut owner = stage.start(&["cruise", "run", "Add user auth"]);
+    let mut owner = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
     until("the pull request", || status(&stage)["prNumber"] == 1);
     until_quiet(&stage, 0);
     simulator.comment(REPO, "ann", 1, "One.");
@@ -274,7 +280,7 @@ fn waiting(stage: &Stage) -> usize {
 #[test]
 fn one_poll_wakes_every_cruise_on_whose_pull_request_something_happened() {
     let (simulator, stage, mut first) = on_github("1h");
-    let mut second = stage.start(&["cruise", "run", "Add user auth again"]);
+    let mut second = stage.start(&["cruise", "run", "--plan-only", "Add user auth again"]);
     until("both cruises", || waiting(&stage) == 2);
     for owner in [&mut first, &mut second] {
         owner.kill().unwrap();

@@ -211,7 +211,7 @@ impl World {
 /// Kills the owner of one cruise fifty times, and then lets it answer everything.
 fn fifty_kills(seed: u64) {
     let mut world = World::new();
-    let mut args: &[&str] = &["cruise", "run", "Add user auth"];
+    let mut args: &[&str] = &["cruise", "run", "--plan-only", "Add user auth"];
     for (number, moment) in Random(seed).moments().into_iter().enumerate() {
         world.announce(number, moment.place());
         let mut owner = world.stage.start(args);

@@ -8,7 +8,7 @@ use std::fs;
 #[test]
 fn a_late_comment_is_answered_once_with_a_commit_and_an_approval_ends_the_cruise() {
     let stage = stage();
-    let cruise = stage.start(&["cruise", "run", "Add user auth"]);
+    let cruise = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
     until("the pull request", || status(&stage)["prNumber"] == 1);
     until_quiet(&stage, 0);
     stage.drive(&["pr", "comment", "1", "Who owns the login?"]);
@@ -74,7 +74,7 @@ fn find_state(stage: &Stage) -> Option<std::path::PathBuf> {
 #[test]
 fn a_comment_from_the_command_line_is_shown_and_answered_with_and_without_an_owner() {
     let stage = stage();
-    let mut cruise = stage.start(&["cruise", "run", "Add user auth"]);
+    let mut cruise = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
     until("the pull request", || status(&stage)["prNumber"] == 1);
     until_quiet(&stage, 0);
     let asked = stage.drive(&["cruise", "fix", "--comment", "Mention tests"]);
@@ -108,7 +108,7 @@ fn a_comment_from_the_command_line_is_shown_and_answered_with_and_without_an_own
 #[test]
 fn a_merge_ends_the_cruise_at_once_and_ctrl_c_only_lets_go_of_it() {
     let stage = stage();
-    let cruise = stage.start(&["cruise", "run", "Add user auth"]);
+    let cruise = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
     until("the pull request", || status(&stage)["prNumber"] == 1);
     until_quiet(&stage, 0);
     let pid = rustix::process::Pid::from_raw(cruise.id().try_into().unwrap()).unwrap();
@@ -154,7 +154,7 @@ fn silence_that_lasted_while_nobody_watched_ends_the_cruise_of_the_next_owner() 
     let settings = fs::read_to_string(stage.path("repo/drive.toml")).unwrap();
     let settings = settings.replace("[cruise]\n", "[cruise]\ninactivity_timeout = \"4s\"\n");
     fs::write(stage.path("repo/drive.toml"), settings).unwrap();
-    let mut owner = stage.start(&["cruise", "run", "Add user auth"]);
+    let mut owner = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
     until("the pull request", || status(&stage)["prNumber"] == 1);
     until_quiet(&stage, 0);
     owner.kill().unwrap();

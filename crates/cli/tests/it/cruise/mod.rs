@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod branches;
+mod building;
 mod checkouts;
 mod closing;
 mod comments;

@@ -104,7 +104,7 @@ fn every_command_works_where_nobody_lives() {
 #[test]
 fn a_detached_cruise_is_steered_from_any_terminal() {
     let stage = local();
-    let started = stage.drive(&["cruise", "run", "Add user auth", "--detach"]);
+    let started = stage.drive(&["cruise", "run", "--plan-only", "Add user auth", "--detach"]);
     assert_eq!(started.code, Some(0), "{started:?}");
     let pid = started.document["pid"].clone();
     until("the pull request", || status(&stage)["prNumber"] == 1);
@@ -127,7 +127,7 @@ fn a_cruise_whose_planner_still_works_can_be_ended() {
     let stage = local();
     let waits = "cat > /dev/null; [ $DRIVE_ROLE = planner ] || exit 0; touch half.txt; sleep 300";
     stage.script("primary", waits);
-    let owner = stage.start(&["cruise", "run", "Add user auth"]);
+    let owner = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
     until("the planner", || {
         status(&stage)["id"].is_string() && sandbox(&stage).join("half.txt").is_file()
     });

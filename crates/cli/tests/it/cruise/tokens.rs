@@ -30,7 +30,7 @@ fn a_cruise_outlives_its_tokens_and_answers_each_comment_once() {
     with_command(&stage, "ghs_first");
     simulator.add_token("ghs_first", "drive-bot");
     simulator.revoke_token(Simulator::TOKEN);
-    let owner = stage.start(&["cruise", "run", "Add user auth"]);
+    let owner = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
     until("the pull request", || status(&stage)["prNumber"] == 1);
     until_quiet(&stage, 0);
     // Once while nothing happens, and once while the fixer works.
@@ -53,7 +53,7 @@ fn a_cruise_outlives_its_tokens_and_answers_each_comment_once() {
 #[test]
 fn a_token_that_cannot_be_renewed_is_told_once_and_the_cruise_waits() {
     let (simulator, stage) = github("200ms");
-    let owner = stage.start(&["cruise", "run", "Add user auth"]);
+    let owner = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
     until("the pull request", || status(&stage)["prNumber"] == 1);
     until_quiet(&stage, 0);
     simulator.revoke_token(Simulator::TOKEN);

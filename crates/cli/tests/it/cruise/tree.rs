@@ -67,6 +67,7 @@ fn enter(world: &World, tasks: &[(&str, &[&str])]) {
     let terms = BuildTerms {
         tasks: tasks.iter().map(order).collect(),
         max_parallel: NonZeroU32::new(4).unwrap(),
+        line: None,
     };
     let event = Event::Requested {
         request: Box::new(Request {

@@ -23,6 +23,7 @@ mod spawn;
 mod step;
 mod tree;
 
+pub use cruise::planning_run;
 pub(super) use cruise::{needs_budget, waits_for};
 pub(super) use phase::named as checks_named;
 pub use resume::{NotResumable, require_resumable};

@@ -422,7 +422,7 @@ fn revert(sha: &CommitSha, is_merge: bool) -> String {
 }
 
 /// Why a report does not allow the merge.
-fn failure_of(report: &Verification) -> String {
+pub(super) fn failure_of(report: &Verification) -> String {
     match &report.failure {
         Some(failure) => format!("{}: {}", failure.category.as_str(), failure.reason),
         None => "the report is for another commit or base".to_owned(),
@@ -431,7 +431,7 @@ fn failure_of(report: &Verification) -> String {
 
 /// Whether a report shows that what it is about is broken. What fails before the first stage, because
 /// of the machine, now and then, or on the base as well, does not.
-fn is_proof(report: &Verification) -> bool {
+pub(super) fn is_proof(report: &Verification) -> bool {
     let failure = report.failure.as_ref();
     let failed = failure
         .filter(|one| one.stage.is_some())

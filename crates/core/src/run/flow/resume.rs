@@ -225,7 +225,7 @@ fn begin_again(run: &mut Run, now: Timestamp) {
         return;
     };
     match &run.flow {
-        Flow::Awaiting | Flow::Cruise => {}
+        Flow::Awaiting | Flow::Cruise { .. } => {}
         Flow::Spawn { .. } => spawn::begin(run, &request, now),
         Flow::Phase { .. } => phase::advance(run, now, |flow| flow.begin_again()),
     }
@@ -250,7 +250,7 @@ fn go_on(run: &mut Run, now: Timestamp) {
         resumption.step = None;
     }
     match &run.flow {
-        Flow::Awaiting | Flow::Cruise => {}
+        Flow::Awaiting | Flow::Cruise { .. } => {}
         Flow::Spawn { stage } => spawn::go_on(run, stage.clone(), now),
         Flow::Phase { .. } => phase::advance(run, now, |flow| flow.go_on_after_stop()),
     }

@@ -18,6 +18,10 @@ const MOST_NAMES: u32 = 5;
 
 impl PhaseFlow<'_> {
     pub(super) fn name(&mut self) {
+        if let (Some(title), Some(branch)) = (&self.terms.title, &self.terms.branch) {
+            self.state.title.clone_from(title);
+            return self.choose_branch(branch.clone());
+        }
         let prompt = self.terms.prompts.render(&Prompt::Name {
             task: &self.request.task,
         });
@@ -69,13 +73,18 @@ impl PhaseFlow<'_> {
 
     fn choose_branch(&mut self, wanted: BranchName) {
         self.state.stage = Stage::ChoosingBranch;
-        let exact = self.terms.branch.is_some();
+        let exact = self.is_asked_for();
         let remote = self.remote();
         self.run.decide(Effect::ChooseBranch {
             wanted,
             exact,
             remote,
         });
+    }
+
+    /// Whether a person asked for the name of the branch.
+    fn is_asked_for(&self) -> bool {
+        self.terms.branch.is_some() && self.terms.title.is_none()
     }
 
     /// A name that was free a moment ago may be another run's by now: then the next one is taken. A
@@ -103,7 +112,7 @@ impl PhaseFlow<'_> {
         else {
             return None;
         };
-        if self.terms.branch.is_some() {
+        if self.is_asked_for() {
             return None;
         }
         let branch = spec.branch.as_ref()?;

@@ -348,7 +348,8 @@ fn woken(run: &mut Run, timer: Timer, now: Timestamp) {
         match &run.flow {
             _ if run.shutdown.is_some() => shutdown::report_end(run),
             Flow::Spawn { stage } => spawn::woken(run, stage.clone(), now),
-            Flow::Awaiting | Flow::Phase { .. } | Flow::Cruise => {
+            Flow::Cruise { .. } => cruise::woken(run, timer, now),
+            Flow::Awaiting | Flow::Phase { .. } => {
                 phase::advance(run, now, |flow| flow.woken(timer));
             }
         }
@@ -364,7 +365,7 @@ fn asked(run: &mut Run, ask: Ask, now: Timestamp) -> Result<(), IllegalEvent> {
             phase::advance(run, now, |flow| flow.asked(ask));
             true
         }
-        (Flow::Cruise, _) if is_open => cruise::asked(run, &ask, now),
+        (Flow::Cruise { .. }, _) if is_open => cruise::asked(run, &ask, now),
         (Flow::Spawn { stage }, Ask::Extend { budget, .. }) if is_open => {
             let stage = stage.clone();
             run.grant(*budget);
@@ -378,7 +379,7 @@ fn asked(run: &mut Run, ask: Ask, now: Timestamp) -> Result<(), IllegalEvent> {
             }
             true
         }
-        (Flow::Phase { .. } | Flow::Cruise, _) => true,
+        (Flow::Phase { .. } | Flow::Cruise { .. }, _) => true,
         (Flow::Spawn { .. }, _) => false,
     };
     if is_taken {
@@ -403,8 +404,8 @@ fn advance(run: &mut Run, key: &EffectKey, effect: Effect, result: EffectResult,
         return resume::ended(run, step, result, now);
     }
     match &run.flow {
-        // A cruise decides nothing but deliveries.
-        Flow::Awaiting | Flow::Cruise => {}
+        Flow::Awaiting => {}
+        Flow::Cruise { .. } => cruise::ended(run, key, effect, result, now),
         Flow::Spawn { stage } => spawn::ended(run, stage.clone(), result, now),
         Flow::Phase { .. } => phase::advance(run, now, |flow| flow.ended(key, effect, result)),
     }

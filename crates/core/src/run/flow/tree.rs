@@ -4,12 +4,17 @@
 //! parent by an effect, one report at a time, and ends only after its parent has its last report.
 
 use super::super::model::{
-    Ask, Child, ChildReport, ChildStage, ChildState, Effect, Flow, OutcomeStatus, Parent, Request,
-    Run, RunMessage, TaskOrder,
+    Ask, Child, ChildReport, ChildStage, ChildState, Effect, Flow, OutcomeStatus, Parent, PhaseEnd,
+    PlanCheck, Request, Run, RunMessage,
 };
 use crate::Problem;
 use crate::agent::Budget;
 use crate::ids::{RunId, TaskId};
+use crate::phase::PhaseName;
+use crate::plan::Plan;
+
+/// How much of what an agent said last is reported, in characters.
+const LONGEST_HANDOFF: usize = 4000;
 
 /// The id of the run that works on a task. `+` is in no task id, so that the ids of nested runs
 /// cannot meet.
@@ -24,18 +29,17 @@ pub(in crate::run) fn root_id(run: &RunId) -> &str {
 }
 
 /// Starts the run of a task with this share of the budget.
-pub(super) fn start(run: &mut Run, order: &TaskOrder, share: Budget) {
-    let id = child_id(&run.id, &order.id);
+pub(super) fn start(run: &mut Run, (id, task): (RunId, TaskId), request: Request, share: Budget) {
     let request = Request {
         budget: share,
         parent: Some(Parent {
             run: run.id.clone(),
-            task: order.id.clone(),
+            task: task.clone(),
         }),
-        ..order.request.clone()
+        ..request
     };
     let child = Child {
-        task: order.id.clone(),
+        task,
         stage: ChildStage::Starting,
         granted: share,
         granted_for: 0,
@@ -69,6 +73,15 @@ pub(super) fn stop_children(run: &mut Run) -> bool {
         tell(run, run_id, RunMessage::StopRun);
     }
     run.has_live_children()
+}
+
+/// Asks one child that has begun to stop.
+pub(super) fn stop_child(run: &mut Run, id: &RunId) {
+    let begun = |child: &&mut Child| child.stage == ChildStage::Started;
+    if let Some(child) = run.children.get_mut(id).filter(begun) {
+        child.stage = ChildStage::Stopping;
+        tell(run, id.clone(), RunMessage::StopRun);
+    }
 }
 
 /// A child was started, or could not be.
@@ -114,6 +127,8 @@ fn give_up(child: &mut Child, problem: &Problem) {
         branch: None,
         head_sha: None,
         pull_request: None,
+        handoff: None,
+        plan: None,
     });
 }
 
@@ -171,11 +186,36 @@ pub(super) fn report(run: &mut Run, state: ChildState) -> bool {
         branch: run.work.branch.clone(),
         head_sha: run.work.head_sha.clone(),
         pull_request: run.work.pull_request.clone(),
+        handoff: handoff(run),
+        plan: plan(run),
     };
     run.reported = Some(report.clone());
     let report = Box::new(report);
     tell(run, parent, RunMessage::ReportToParent { report });
     true
+}
+
+/// What the agent of a task said last; of a plan nobody needs it.
+fn handoff(run: &Run) -> Option<String> {
+    let text = match &run.flow {
+        // Reviewers and fixers spoke after the agent that did the task.
+        Flow::Phase { phase } if phase.name == PhaseName::Building => &phase.summary,
+        Flow::Phase { .. } | Flow::Awaiting | Flow::Cruise { .. } => return None,
+        Flow::Spawn { .. } => run.work.summary.as_ref()?,
+    };
+    let text: String = text.chars().take(LONGEST_HANDOFF).collect();
+    (!text.is_empty()).then_some(text)
+}
+
+fn plan(run: &Run) -> Option<Plan> {
+    match &run.flow {
+        // A plan that was merged or closed without an approval is not built.
+        Flow::Phase { phase } => match (&phase.plan, &phase.end) {
+            (PlanCheck::Valid { plan }, Some(PhaseEnd::Approved { .. })) => Some(plan.clone()),
+            (PlanCheck::Valid { .. } | PlanCheck::Unread | PlanCheck::Invalid { .. }, _) => None,
+        },
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => None,
+    }
 }
 
 /// Whether an effect is a report to the parent.
@@ -197,7 +237,7 @@ fn is_moved(run: &Run, last: &ChildReport) -> bool {
 
 fn state(run: &Run) -> ChildState {
     let limit = match &run.flow {
-        Flow::Cruise => super::cruise::waits_for(run),
+        Flow::Cruise { .. } => super::cruise::waits_for(run),
         Flow::Phase { .. } | Flow::Awaiting | Flow::Spawn { .. } => run.limit().map(str::to_owned),
     };
     let Some(why) = limit else {
@@ -205,7 +245,7 @@ fn state(run: &Run) -> ChildState {
     };
     let spent = run.spent_in_all();
     let is_budget = match run.flow {
-        Flow::Cruise => super::cruise::needs_budget(run),
+        Flow::Cruise { .. } => super::cruise::needs_budget(run),
         Flow::Phase { .. } | Flow::Awaiting | Flow::Spawn { .. } => {
             run.budget().overrun(spent.usage, spent.cost).is_some()
         }

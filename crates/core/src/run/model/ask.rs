@@ -1,7 +1,7 @@
 //! Requests of people to a phase, from any terminal.
 
 use crate::agent::Budget;
-use crate::ids::CommitSha;
+use crate::ids::{CommitSha, TaskId};
 use serde::{Deserialize, Serialize};
 
 /// The idempotency keys of comments from the command line begin with this.
@@ -36,6 +36,20 @@ pub enum Ask {
         /// Fixer rounds to add to the limit.
         rounds: u32,
     },
+    /// Start a blocked task of a cruise anew.
+    RetryTask {
+        /// The task.
+        task: TaskId,
+    },
+    /// Leave a task of a cruise out.
+    SkipTask {
+        /// The task.
+        task: TaskId,
+    },
+    /// Start no more tasks of a cruise.
+    Pause,
+    /// Start tasks again.
+    Unpause,
     /// End the run: save its work, remove its sandbox.
     Cleanup,
 }

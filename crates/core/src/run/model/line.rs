@@ -1,6 +1,7 @@
 //! The line of a cruise: the branch that its tasks land on, one verified merge after another.
 
 use super::merge::BranchAt;
+use crate::cruise::train::{Conflict, Coupled};
 use crate::ids::{CommitSha, TaskId, TreeSha};
 use crate::verify::Verification;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,8 @@ pub enum LineAct {
         onto: CommitSha,
         /// The assembled commit.
         commit: CommitSha,
+        /// Its tree.
+        tree: TreeSha,
     },
     /// Move the branch forward to a verified commit, if it still is where it was.
     Land {
@@ -62,32 +65,6 @@ pub struct CarOrder {
     pub title: String,
     /// The commit.
     pub head: CommitSha,
-}
-
-/// The merge of all cars up to this one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Coupled {
-    /// The task of the car.
-    pub task: TaskId,
-    /// The commit that was merged.
-    pub head: CommitSha,
-    /// The merge.
-    pub commit: CommitSha,
-    /// Its tree.
-    pub tree: TreeSha,
-}
-
-/// A car that cannot be merged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Conflict {
-    /// Its task.
-    pub task: TaskId,
-    /// The files with conflicts.
-    pub files: Vec<String>,
-    /// The tasks before it in the train.
-    pub with: Vec<TaskId>,
 }
 
 /// One entry of a plan that a program checks.
@@ -165,6 +142,9 @@ pub enum LineAnswer {
     LineMoved {
         /// Where it is; `None` where it is gone.
         tip: Option<CommitSha>,
+        /// Whether it lost the commit that was expected.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_rewritten: bool,
     },
     /// The commands were run.
     ContractChecked {

@@ -1,6 +1,7 @@
 //! Stored data of a run: what the journal and the state hold. No decisions are made here.
 
 mod ask;
+mod build;
 mod ci;
 mod comment_answer;
 mod effect;
@@ -30,6 +31,7 @@ mod tree;
 mod watch;
 
 pub use ask::{Ask, Injected};
+pub use build::{Build, BuildStage, Diagnosis, Line, TaskRecord, TaskState};
 pub use ci::Ci;
 pub use comment_answer::{Answer, FixerResult};
 pub use effect::{ChangedLines, Effect, EffectResult};
@@ -43,9 +45,7 @@ pub use format::{
 };
 pub use job::{AgentJob, JobComment, JobFinding, JobInput};
 pub use ledger::Ledger;
-pub use line::{
-    CarOrder, Conflict, ContractCheck, Coupled, LineAct, LineAnswer, Receipt, ReceiptResult,
-};
+pub use line::{CarOrder, ContractCheck, LineAct, LineAnswer, Receipt, ReceiptResult};
 pub use merge::{BranchAt, Merge, MergeStep, MergeWhen};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use phase::{
@@ -56,8 +56,8 @@ pub use promotion::Judged;
 pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord, SeverityTotals};
 pub use remark::{Remark, ReviewOf};
 pub use request::{
-    Adopted, AfterEnd, BuildTerms, DoneWhen, Makes, Parent, PhaseTerms, Publish, Request,
-    ReviewTerms, RunKind, TaskOrder, WatchTerms,
+    Adopted, AfterEnd, BuildTerms, DoneWhen, Level, LineTerms, Makes, Parent, PhaseTerms, PlanFrom,
+    Publish, Request, ReviewTerms, RunKind, TaskOrder, WatchTerms,
 };
 pub use resume::{ResumeStep, Resumption};
 pub use round::{RollBackCost, Round, RoundJob, RoundRecord, RoundStep};

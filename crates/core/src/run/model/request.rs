@@ -4,6 +4,7 @@ use super::outcome::Published;
 use crate::agent::Budget;
 use crate::agent::answer::Confidence;
 use crate::ids::{BranchName, CommitSha, RemoteName, RunId, TaskId};
+use crate::plan::Plan;
 use crate::prompts::Prompts;
 use crate::review::{Domain, ReviewPlan, Subject};
 use crate::sandbox::Sandbox;
@@ -115,6 +116,69 @@ pub struct BuildTerms {
     pub tasks: Vec<TaskOrder>,
     /// How many of their runs may live at the same time.
     pub max_parallel: NonZeroU32,
+    /// How the tasks of a plan land; `None` where the runs are the whole of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<Box<LineTerms>>,
+}
+
+/// How the tasks of a plan are built and landed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LineTerms {
+    /// Where the plan comes from.
+    pub plan: PlanFrom,
+    /// How each task is built and reviewed.
+    pub task: Box<PhaseTerms>,
+    /// Whether a person chose the name of the branch.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub named: bool,
+    /// How many verifications may run side by side.
+    pub slots: NonZeroU32,
+    /// How long blocked tasks wait for a person.
+    pub patience: Duration,
+    /// What it must show before it counts as done.
+    #[serde(default)]
+    pub level: Level,
+}
+
+/// What a cruise must show before it counts as done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Level {
+    /// Every task landed, as a verified tree.
+    Basic,
+    /// Every entry that a program checks is proven as well.
+    #[default]
+    Functional,
+    /// Every entry has evidence.
+    Strict,
+}
+
+impl Level {
+    /// Its name in options and documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Level::Basic => "basic",
+            Level::Functional => "functional",
+            Level::Strict => "strict",
+        }
+    }
+}
+
+/// Where the plan of a cruise comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "from")]
+pub enum PlanFrom {
+    /// A person brought it.
+    File {
+        /// The plan.
+        plan: Plan,
+    },
+    /// A child run writes it, and its pull request becomes that of the cruise.
+    Phase {
+        /// The run to start.
+        request: Box<Request>,
+    },
 }
 
 /// One task of a root.
@@ -149,6 +213,9 @@ pub struct PhaseTerms {
     pub namer_model: Option<String>,
     /// The branch the person asked for; the namer finds one when left out.
     pub branch: Option<BranchName>,
+    /// The title, where it is known: then no agent is asked for names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// How long checks that have not ended are waited for.
     #[serde(default = "checks_timeout")]
     pub checks_timeout: Duration,

@@ -1,10 +1,11 @@
 //! Everything that is known about one run.
 
+use super::build::Build;
 use super::effect::Effect;
 use super::outcome::{Outcome, Spent, Work};
 use super::phase::Phase;
 use super::record::Record;
-use super::request::{Parent, Request};
+use super::request::{Parent, Request, RunKind};
 use super::resume::Resumption;
 use super::shutdown::Shutdown;
 use super::spawn::SpawnStage;
@@ -101,8 +102,12 @@ pub enum Flow {
         /// The phase.
         phase: Box<Phase>,
     },
-    /// Tasks that are built by child runs. What is known of the children is its whole state.
-    Cruise,
+    /// Tasks that are built by child runs.
+    Cruise {
+        /// What it knows besides its children.
+        #[serde(default)]
+        build: Box<Build>,
+    },
 }
 
 impl Flow {
@@ -110,14 +115,14 @@ impl Flow {
     pub fn record(&self) -> Option<&Record> {
         match self {
             Flow::Phase { phase } => Some(&phase.record),
-            Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise => None,
+            Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => None,
         }
     }
 
     pub(in crate::run) fn record_mut(&mut self) -> Option<&mut Record> {
         match self {
             Flow::Phase { phase } => Some(&mut phase.record),
-            Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise => None,
+            Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => None,
         }
     }
 }
@@ -183,7 +188,7 @@ impl Run {
         match &self.flow {
             Flow::Phase { phase } => phase.limit(),
             Flow::Spawn { stage } => stage.limit(),
-            Flow::Awaiting | Flow::Cruise => None,
+            Flow::Awaiting | Flow::Cruise { .. } => None,
         }
     }
 
@@ -194,7 +199,7 @@ impl Run {
 
     /// Whether the next owner continues it when its owner dies. A child continues with its root.
     pub fn outlives_its_owner(&self) -> bool {
-        self.is_watched() || self.parent().is_some() || self.flow == Flow::Cruise
+        self.is_watched() || self.parent().is_some() || matches!(self.flow, Flow::Cruise { .. })
     }
 
     /// Whether a run that it started has not ended.
@@ -281,12 +286,11 @@ impl Run {
         SandboxId::new(self.id.as_str())
     }
 
-    /// What a person wrote in the task. An agent wrote the task of a child.
+    /// What a person wrote in the task. An agent wrote the task of a child, unless that plans.
     pub fn said(&self) -> Said {
-        let request = self
-            .request
-            .as_ref()
-            .filter(|request| request.parent.is_none());
+        let request = self.request.as_ref().filter(|request| {
+            request.parent.is_none() || matches!(request.kind, RunKind::Cruise(_))
+        });
         request.map_or_else(Said::default, |request| Said::by_person(&request.task))
     }
 

@@ -6,6 +6,7 @@ use super::request::Request;
 use crate::Problem;
 use crate::agent::Budget;
 use crate::ids::{BranchName, CommitSha, TaskId};
+use crate::plan::Plan;
 use serde::{Deserialize, Serialize};
 
 /// A child run, as its parent knows it.
@@ -56,6 +57,12 @@ pub struct ChildReport {
     pub head_sha: Option<CommitSha>,
     /// Its pull request.
     pub pull_request: Option<Published>,
+    /// What its agent said last, for those who build on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<String>,
+    /// The plan that it wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Plan>,
 }
 
 /// What a child does, as far as its parent must know.

@@ -142,6 +142,7 @@ fn counts(settings: &Settings) -> Vec<Broken> {
             settings.spawn_team.max_iterations,
         ),
         ("cruise.max_rounds", settings.cruise.max_rounds),
+        ("cruise.max_parallel", settings.cruise.max_parallel),
         ("review.max_parallel", settings.review.max_parallel),
         ("verify.max_parallel", settings.verify.max_parallel),
         ("verify.limits.processes", settings.verify.limits.processes),

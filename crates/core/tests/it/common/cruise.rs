@@ -40,6 +40,7 @@ pub fn terms() -> PhaseTerms {
             .unwrap(),
         record: RecordDetail::Redacted,
         checks_timeout: Duration::from_secs(1800),
+        title: None,
         adopted: None,
     }
 }

@@ -6,6 +6,7 @@ pub mod verification;
 
 use drive_core::agent::answer::Confidence;
 use drive_core::agent::{AgentOutcome, Budget, Cost, Ending, Failure, Ignored, Overrun, Usage};
+use drive_core::cruise::train::Coupled;
 use drive_core::forge::inline::parse_diff;
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, Surface};
@@ -18,7 +19,7 @@ use drive_core::process::{ProcessIdentity, ProcessMark, TimeBound};
 use drive_core::prompts::Prompts;
 use drive_core::review::Domain;
 use drive_core::run::{
-    AfterEnd, BuildTerms, CarOrder, ChildReport, ChildState, CommitSummary, ContractCheck, Coupled,
+    AfterEnd, BuildTerms, CarOrder, ChildReport, ChildState, CommitSummary, ContractCheck,
     DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, IgnoredComment, LineAct,
     LineAnswer, Makes, Note, OutcomeStatus, PhaseTerms, Publish, Published, Receipt, ReceiptResult,
     Request, ReviewTerms, RunKind, Spent, TaskOrder,
@@ -103,6 +104,7 @@ pub fn team_request(mode: TeamMode) -> Request {
             .unwrap(),
         record: RecordDetail::Redacted,
         checks_timeout: Duration::from_secs(1800),
+        title: None,
         adopted: None,
     };
     Request {
@@ -417,6 +419,7 @@ pub fn build_request() -> Request {
     let terms = BuildTerms {
         tasks: vec![order("login", &[]), order("logout", &["login"])],
         max_parallel: NonZeroU32::new(4).unwrap(),
+        line: None,
     };
     Request {
         kind: RunKind::Build(Box::new(terms)),
@@ -436,6 +439,8 @@ pub fn child_report() -> ChildReport {
         branch: Some(BranchName::parse("fix-the-login").unwrap()),
         head_sha: Some(CommitSha::new("b".repeat(40))),
         pull_request: None,
+        handoff: None,
+        plan: None,
     }
 }
 
@@ -447,7 +452,7 @@ fn line_answer(act: &LineAct) -> LineAnswer {
             cars: cars.iter().map(coupled).collect(),
             conflict: None,
         },
-        LineAct::VerifyTrain { onto, commit } => LineAnswer::TrainVerified {
+        LineAct::VerifyTrain { onto, commit, .. } => LineAnswer::TrainVerified {
             report: Box::new(verification::passed(commit, onto)),
         },
         LineAct::Land { .. } => LineAnswer::CarsLanded,

@@ -37,8 +37,7 @@ fn an_approval_of_the_head_ends_the_cruise_well() {
         scene.told(),
         [(
             format!(
-                "The plan is approved at {} by ann. The cruise ends here: drive does not build \
-                 plans yet.",
+                "The plan is approved at {} by ann. Drive builds its tasks now.",
                 short(1)
             ),
             Some(format!("approved/{}", head(1)))

@@ -230,7 +230,7 @@ pub fn telling(act: &ForgeAct) -> Option<String> {
 pub fn team(run: &Run) -> &Phase {
     match &run.flow {
         Flow::Phase { phase } => phase,
-        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise => panic!("no team"),
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => panic!("no team"),
     }
 }
 

@@ -89,6 +89,7 @@ fn terms() -> PhaseTerms {
         prompts: Prompts::default(),
         record: RecordDetail::Redacted,
         checks_timeout: Duration::from_secs(1800),
+        title: None,
         adopted: None,
     }
 }

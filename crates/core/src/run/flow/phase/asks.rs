@@ -43,6 +43,8 @@ impl PhaseFlow<'_> {
                 self.go_on();
             }
             Ask::Extend { budget, rounds } => self.extend(budget, rounds),
+            // A phase has no tasks.
+            Ask::RetryTask { .. } | Ask::SkipTask { .. } | Ask::Pause | Ask::Unpause => {}
             Ask::Cleanup => {
                 let problem = Problem::new(Kind::Interrupted, "cleaned up on request");
                 self.leave(OutcomeStatus::Cancelled, Some(problem));

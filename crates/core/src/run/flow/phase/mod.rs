@@ -27,6 +27,7 @@ mod watch;
 pub(in crate::run) use checks::named;
 pub(super) use ending::post;
 pub(super) use hearing::is_said;
+pub(super) use retry::is_final;
 pub(super) use texts::{merged_unheard, objected};
 
 use super::super::model::{
@@ -115,7 +116,7 @@ pub(super) fn advance(run: &mut Run, now: Timestamp, act: impl FnOnce(&mut Phase
             act(&mut flow);
             flow.put_back();
         }
-        other @ (Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise) => run.flow = other,
+        other @ (Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. }) => run.flow = other,
     }
 }
 

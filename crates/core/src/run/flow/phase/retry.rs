@@ -110,6 +110,6 @@ fn pause(tries: u32) -> Duration {
 }
 
 /// Whether trying again cannot help.
-pub(super) fn is_final(problem: &Problem) -> bool {
+pub(in crate::run) fn is_final(problem: &Problem) -> bool {
     problem.class() != Class::Environment || problem.kind == Kind::SandboxGone
 }

@@ -223,7 +223,7 @@ pub(super) fn approved_comment(approved: &Approved, plan_only: bool, ledger: &Le
     let rest = if plan_only {
         "Only the plan was requested, so the cruise ends here."
     } else {
-        "The cruise ends here: drive does not build plans yet."
+        "Drive builds its tasks now."
     };
     let open = open_comments(ledger);
     format!("The plan is approved at {head} by {by}. {rest}{open}")

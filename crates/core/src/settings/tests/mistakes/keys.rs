@@ -32,15 +32,14 @@ fn a_key_in_the_wrong_table_names_the_right_one() {
 
 #[test]
 fn a_key_that_nothing_reads_yet_is_refused_whatever_its_value() {
-    let text = "[cruise]\nmax_parallel = 3\npr_strategy = \"single\"\nmerge = true\n\
+    let text = "[cruise]\npr_strategy = \"single\"\nmerge = true\n\
                 [forge]\npost_via = \"drive\"\n";
     assert_eq!(
         mistakes(text),
         [
-            "drive.toml:2: `cruise.max_parallel` does nothing yet (remove it)",
-            "drive.toml:3: `cruise.pr_strategy` does nothing yet (remove it)",
-            "drive.toml:4: `cruise.merge` does nothing yet (remove it)",
-            "drive.toml:6: unknown key `post_via` in `[forge]` (remove it; drive posts with its own token, \
+            "drive.toml:2: `cruise.pr_strategy` does nothing yet (remove it)",
+            "drive.toml:3: `cruise.merge` does nothing yet (remove it)",
+            "drive.toml:5: unknown key `post_via` in `[forge]` (remove it; drive posts with its own token, \
              which no agent sees)",
         ]
     );
@@ -61,7 +60,7 @@ fn a_flag_for_a_setting_that_nothing_reads_yet_is_refused_by_its_name() {
 
 #[test]
 fn a_key_that_nothing_reads_yet_is_neither_shown_nor_offered() {
-    let refused = ["max_parallel", "merge", "pr_strategy"];
+    let refused = ["merge", "pr_strategy"];
     let cruise = json_schema()["properties"]["cruise"]["properties"].clone();
     for key in refused {
         assert!(cruise.get(key).is_none(), "{key}: {cruise:#}");
@@ -75,7 +74,8 @@ fn a_key_that_nothing_reads_yet_is_neither_shown_nor_offered() {
             "poll_initial",
             "poll_max",
             "inactivity_timeout",
-            "max_rounds"
+            "max_rounds",
+            "max_parallel"
         ]
     );
 }

@@ -46,6 +46,7 @@ impl Forest {
             kind: RunKind::Build(Box::new(BuildTerms {
                 tasks,
                 max_parallel: NonZeroU32::new(most).unwrap(),
+                line: None,
             })),
             ..common::request(Publish::BranchOnly, AfterEnd::Remove)
         }

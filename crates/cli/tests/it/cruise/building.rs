@@ -1,0 +1,260 @@
+//! A cruise builds the tasks of a plan side by side and lands only verified trees on its branch.
+
+use crate::cruise::crew::{QUICK, status, until};
+use crate::stage::{APPROVES, Stage, ended};
+use serde_json::{Value, json};
+use std::fs;
+
+/// Does what the title of its task says: `Write FILE WORD` writes a file, `Add WORD to FILE` a line.
+/// A word after `then` is for another attempt.
+const CODER: &str = r#"
+prompt=$(cat)
+case "$DRIVE_ROLE" in
+namer) printf '```json\n{"pr_title": "Plan", "branch_name": "plan-it"}\n```\n' ;;
+planner) cat > plan.md <<'END'
+@PLAN@
+END
+echo planned ;;
+coder)
+  title=$(sed -n 's/^ *"task": "\([^\\]*\)\\n.*/\1/p' "$DRIVE_INPUT")
+  set -- $title
+  again=$(printf '%s\n' "$prompt" | grep -c 'An earlier attempt' || true)
+  case "$1" in
+  Write) word=$3; if [ "$again" != 0 ] && [ "$4" = then ]; then word=$5; fi; echo "$word" > "$2" ;;
+  Add)
+    if [ "$again" != 0 ]; then
+      head=$(printf '%s\n' "$prompt" | sed -n 's/.*`git merge \([0-9a-f]*\)`.*/\1/p')
+      git merge "$head" > /dev/null 2>&1 || { sed -i -e '/^[<=>]\{7\}/d' "$4"; git add -A; git commit -qm resolved; }
+    else
+      echo "$2" >> "$4"
+    fi ;;
+  esac
+  echo "Wrote $2." ;;
+esac
+"#;
+
+/// Everything passes but a file with the word `bad`, and `left.txt` beside `right.txt`.
+const CHECK: &str = "targeted_tests = [\"/bin/sh\", \"-c\", \"! grep -rqx bad --include=*.txt . && ! [ -e left.txt -a -e right.txt ]\"]";
+
+fn task(id: &str, title: &str, after: &[&str], file: &str) -> Value {
+    json!({
+        "id": id, "title": title, "description": "d", "depends_on": after, "paths": [file],
+        "acceptance": [
+            {"id": "there", "kind": "command", "text": format!("{file} is there"),
+             "command": ["/bin/sh", "-c", format!("test -s {file} && echo found")],
+             "expect": {"exit": 0, "contains": "found"}},
+        ],
+    })
+}
+
+/// A repository on the local forge whose base says how it is verified, with this plan beside it.
+fn stage(tasks: &[Value]) -> Stage {
+    let list = serde_json::to_string_pretty(tasks).unwrap();
+    let plan = format!("The plan.\n\n```json tasks\n{list}\n```\n");
+    let stage = Stage::new(&CODER.replace("@PLAN@", &plan), APPROVES);
+    let settings = fs::read_to_string(stage.path("repo/drive.toml")).unwrap();
+    let rule =
+        format!("[verify]\nbaseline = \"off\"\n[[verify.routes]]\npaths = [\"**\"]\n{CHECK}\n");
+    fs::write(
+        stage.path("repo/drive.toml"),
+        format!("{QUICK}{settings}\n{rule}"),
+    )
+    .unwrap();
+    stage.git(&["add", "drive.toml"]);
+    stage.git(&["commit", "--quiet", "--message=Rules"]);
+    fs::write(stage.path("plan.md"), plan).unwrap();
+    stage
+}
+
+fn args(stage: &Stage) -> [String; 6] {
+    let plan = stage.path("plan.md").to_string_lossy().into_owned();
+    [
+        "cruise",
+        "run",
+        "Build it all",
+        "--build-only",
+        "--plan-file",
+        &plan,
+    ]
+    .map(str::to_owned)
+}
+
+fn build(stage: &Stage) -> crate::stage::Ended {
+    let args = args(stage);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    stage.drive(&args)
+}
+
+/// `id state` of every task.
+fn states(document: &Value) -> Vec<String> {
+    let Some(tasks) = document["tasks"].as_array() else {
+        return Vec::new();
+    };
+    let line = |task: &Value| {
+        format!(
+            "{} {}",
+            task["id"].as_str().unwrap(),
+            task["state"].as_str().unwrap()
+        )
+    };
+    tasks.iter().map(line).collect()
+}
+
+fn report(stage: &Stage) -> Value {
+    let ended = stage.drive(&["cruise", "report"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    ended.document
+}
+
+#[test]
+fn tasks_land_in_order_as_verified_trees_with_a_receipt_for_each_entry() {
+    let stage = stage(&[
+        task("a", "Write a.txt one", &[], "a.txt"),
+        task("b", "Write b.txt two", &[], "b.txt"),
+        task("c", "Write c.txt three", &["a", "b"], "c.txt"),
+    ]);
+    let main = stage.git(&["rev-parse", "main"]);
+    let ended = build(&stage);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.document["status"], "succeeded");
+    let branch = ended.document["branch"].as_str().unwrap().to_owned();
+    for (file, word) in [("a", "one"), ("b", "two"), ("c", "three")] {
+        assert_eq!(stage.git(&["show", &format!("{branch}:{file}.txt")]), word);
+    }
+    assert_eq!(stage.git(&["rev-parse", "main"]), main, "a person merges");
+    let now = status(&stage);
+    assert_eq!(states(&now), ["a landed", "b landed", "c landed"]);
+    let audit = report(&stage);
+    assert_eq!(audit["commit"], ended.document["headSha"]);
+    for task in audit["tasks"].as_array().unwrap() {
+        assert_eq!(task["status"], "implemented", "{task}");
+        assert_eq!(task["evidence"][0]["result"], "proven", "{task}");
+    }
+    let pr = stage.pull_request();
+    let body = pr["body"].as_str().unwrap();
+    assert!(body.contains("3 of 3 tasks landed."), "{body}");
+    assert_eq!(stage.sandboxes(), Vec::<String>::new());
+}
+
+#[test]
+fn a_task_that_does_not_pass_is_built_again_with_the_reason() {
+    let stage = stage(&[
+        task("a", "Write a.txt bad then good", &[], "a.txt"),
+        task("b", "Write b.txt two", &[], "b.txt"),
+    ]);
+    let ended = build(&stage);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let branch = ended.document["branch"].as_str().unwrap().to_owned();
+    assert_eq!(stage.git(&["show", &format!("{branch}:a.txt")]), "good");
+    let now = status(&stage);
+    assert_eq!(now["tasks"][0]["attempts"], 2, "{now}");
+    assert_eq!(now["tasks"][1]["attempts"], 1, "{now}");
+    // No commit of the line ever had the tree that did not pass.
+    let log = stage.git(&["log", "--first-parent", "--format=%H", &branch]);
+    for commit in log.lines() {
+        let bad = stage.try_git(&["grep", "-qx", "bad", commit, "--", "*.txt"]);
+        assert!(bad.is_err(), "{commit}");
+    }
+}
+
+#[test]
+fn two_tasks_that_conflict_both_land() {
+    let stage = stage(&[
+        task("a", "Add one to list.txt", &[], "a.txt"),
+        task("b", "Add two to list.txt", &[], "b.txt"),
+    ]);
+    let ended = stage.drive(
+        &args(&stage)
+            .iter()
+            .map(String::as_str)
+            .chain(["--level", "basic"])
+            .collect::<Vec<_>>(),
+    );
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let branch = ended.document["branch"].as_str().unwrap().to_owned();
+    let list = stage.git(&["show", &format!("{branch}:list.txt")]);
+    let mut words: Vec<&str> = list.lines().collect();
+    words.sort_unstable();
+    assert_eq!(words, ["one", "two"]);
+}
+
+#[test]
+fn tasks_that_pass_alone_and_break_each_other_do_not_both_land() {
+    let stage = stage(&[
+        task("left", "Write left.txt one", &[], "left.txt"),
+        task("right", "Write right.txt two", &[], "right.txt"),
+    ]);
+    let args = args(&stage);
+    let cruise = stage.start(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    // Whoever is reviewed first lands first.
+    let is_in = |state: &str| {
+        let now = states(&status(&stage)).into_iter();
+        let found = now.filter_map(|line| Some(line.strip_suffix(state)?.trim().to_owned()));
+        found.collect::<Vec<_>>()
+    };
+    until("the block", || {
+        is_in("landed").len() == 1 && is_in("blocked").len() == 1
+    });
+    let (landed, blocked) = (is_in("landed").remove(0), is_in("blocked").remove(0));
+    let waiting = status(&stage);
+    let waits = waiting["waitingFor"].as_str().unwrap();
+    assert!(
+        waits.contains(&format!("task `{blocked}` is blocked"))
+            && waits.contains(&format!("drive cruise skip {blocked}")),
+        "{waits}"
+    );
+    let unknown = stage.drive(&["cruise", "skip", "rigth"]);
+    assert_eq!(
+        unknown.document["failure"]["kind"], "unknownTask",
+        "{unknown:?}"
+    );
+    let refused = stage.drive(&["cruise", "retry", &landed]);
+    assert_eq!(
+        refused.document["failure"]["kind"], "taskNotBlocked",
+        "{refused:?}"
+    );
+    let skipped = stage.drive(&["cruise", "skip", &blocked]);
+    assert_eq!(skipped.code, Some(0), "{skipped:?}");
+    let ended = ended(cruise);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(is_in("skipped").join(" "), blocked, "{ended:?}");
+    let audit = report(&stage);
+    assert_eq!(
+        audit["gaps"],
+        json!([format!("task `{blocked}` did not land")])
+    );
+}
+
+#[test]
+fn a_cruise_builds_the_plan_that_was_approved_on_one_pull_request() {
+    let stage = stage(&[
+        task("a", "Write a.txt one", &[], "a.txt"),
+        task("b", "Write b.txt two", &["a"], "b.txt"),
+    ]);
+    let cruise = stage.start(&["cruise", "run", "Build it all"]);
+    until("the plan", || {
+        let now = status(&stage);
+        now["phase"] == "planning" && now["state"] == "polling" && now["prNumber"] == 1
+    });
+    assert_eq!(states(&status(&stage)), Vec::<String>::new());
+    let approved = stage.drive(&["cruise", "approve"]);
+    assert_eq!(approved.code, Some(0), "{approved:?}");
+    let ended = ended(cruise);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(states(&status(&stage)), ["a landed", "b landed"]);
+    let pr = stage.pull_request();
+    assert_eq!(pr["headSha"], ended.document["headSha"]);
+    let body = pr["body"].as_str().unwrap();
+    assert!(body.contains("2 of 2 tasks landed."), "{body}");
+    let said = crate::stage::said(&pr);
+    let last = said.last().unwrap();
+    assert!(
+        last.contains("2 of 2 tasks landed. Merge this pull request when you agree."),
+        "{last}"
+    );
+    let pulls = stage.drive(&["pr", "list"]).document;
+    assert_eq!(pulls["pullRequests"].as_array().unwrap().len(), 1);
+    let late = stage.drive(&["cruise", "approve"]);
+    assert_eq!(late.code, Some(2), "{late:?}");
+    assert_eq!(stage.sandboxes(), Vec::<String>::new());
+}

@@ -1,0 +1,261 @@
+//! The end of a cruise: what the plan says must be true is checked, the pull request tells what became
+//! of every task, and a person decides the rest.
+
+use super::super::super::audit::{Evidence, TaskResult, audit};
+use super::super::super::model::{
+    Build, BuildStage, BuildTerms, ContractCheck, Effect, Flow, ForgeAct, Level, LineAct,
+    LineTerms, OutcomeStatus, Publish, ReceiptResult, Request, Run, TaskRecord, TaskState, Timer,
+};
+use super::super::shutdown;
+use super::board::Board;
+use super::{has_train, line, stage, texts, with_build};
+use crate::ids::TaskId;
+use crate::plan::Check;
+use crate::problem::{Kind, Problem};
+use crate::time::{Timestamp, after};
+
+/// Takes the next step towards the end, once nothing is under way.
+pub(super) fn end_line(run: &mut Run, terms: &BuildTerms, line_terms: &LineTerms, now: Timestamp) {
+    if !run.pending.is_empty() || has_train(run) || run.timers.contains_key(&Timer::Retry) {
+        return;
+    }
+    match stage(run) {
+        Some(BuildStage::Opening) | None => {}
+        Some(BuildStage::Building) => {
+            let board = Board::of(run, terms);
+            if board.ready().next().is_some() {
+                return;
+            }
+            if board.stuck().next().is_some() {
+                let at = after(now, line_terms.patience);
+                run.timers.entry(Timer::Inactivity).or_insert(at);
+                return;
+            }
+            check(run);
+        }
+        Some(BuildStage::Checking) => check(run),
+        Some(BuildStage::Reporting) => {}
+    }
+    if stage(run) == Some(BuildStage::Reporting) && run.pending.is_empty() {
+        conclude(run, now);
+    }
+}
+
+/// Nobody came for the tasks that are blocked: the cruise ends with what landed.
+pub(super) fn give_up(run: &mut Run) {
+    if stage(run) == Some(BuildStage::Building) {
+        check(run);
+    }
+}
+
+/// Runs what the plan says must be true of the tasks that landed.
+fn check(run: &mut Run) {
+    run.timers.remove(&Timer::Inactivity);
+    let Flow::Cruise { build } = &mut run.flow else {
+        return;
+    };
+    let mut checks = Vec::new();
+    let tasks = build.plan.iter().flat_map(|plan| &plan.tasks);
+    let is_landed = |id: &TaskId| {
+        let state = build.tasks.get(id).map(|task| &task.state);
+        matches!(state, Some(TaskState::Landed { .. }))
+    };
+    for task in tasks.filter(|task| is_landed(&task.id)) {
+        for entry in &task.acceptance {
+            if let Check::Command(one) | Check::Observe(one) = &entry.check {
+                checks.push(ContractCheck {
+                    task: task.id.clone(),
+                    id: entry.id.clone(),
+                    command: one.command.clone(),
+                    exit: one.expect.exit,
+                    contains: one.expect.contains.clone(),
+                });
+            }
+        }
+    }
+    let Some(line) = build.line.clone().filter(|_| !checks.is_empty()) else {
+        build.stage = BuildStage::Reporting;
+        return;
+    };
+    build.stage = BuildStage::Checking;
+    run.decide(Effect::OnLine {
+        act: LineAct::CheckContract {
+            base: line.began_at,
+            commit: line.tip,
+            checks,
+        },
+    });
+}
+
+/// Opens the pull request once something has landed, and keeps its description true.
+pub(super) fn describe(run: &mut Run, request: &Request) {
+    let Publish::PullRequest { .. } = request.publish else {
+        return;
+    };
+    let (Some(line), Some(base)) = (line(run).cloned(), request.base_branch.clone()) else {
+        return;
+    };
+    let is_describing = |effect: &Effect| {
+        matches!(
+            effect,
+            Effect::OpenPullRequest { .. }
+                | Effect::OnForge {
+                    act: ForgeAct::UpdateBody { .. },
+                    ..
+                }
+        )
+    };
+    let has_landed = line.tip != line.began_at || run.work.pull_request.is_some();
+    let is_waiting = |build: &Build| build.retries.iter().any(is_describing);
+    let is_waiting = matches!(&run.flow, Flow::Cruise { build } if is_waiting(build));
+    if !has_landed || is_waiting || run.pending.values().any(is_describing) {
+        return;
+    }
+    let body = texts::cockpit(run, request);
+    if body == described(run) {
+        return;
+    }
+    with_build(run, |build| build.described.clone_from(&body));
+    match run.work.pull_request.as_ref().map(|pr| pr.number) {
+        Some(pr) => run.decide(Effect::OnForge {
+            pr,
+            act: ForgeAct::UpdateBody { body },
+            idempotency_key: None,
+        }),
+        None => run.decide(Effect::OpenPullRequest {
+            branch: line.branch,
+            base,
+            title: texts::title(request),
+            body,
+            draft: true,
+        }),
+    };
+}
+
+fn described(run: &Run) -> &str {
+    match &run.flow {
+        Flow::Cruise { build } => &build.described,
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Phase { .. } => "",
+    }
+}
+
+/// Says on the pull request how it ended, and then ends.
+fn conclude(run: &mut Run, now: Timestamp) {
+    let failure = failure(run);
+    let status = match &failure {
+        None => OutcomeStatus::Succeeded,
+        Some(_) => OutcomeStatus::NeedsHuman,
+    };
+    let pr = run.work.pull_request.as_ref().map(|pr| pr.number);
+    let Some(pr) = pr.filter(|_| !is_told(run)) else {
+        return shutdown::abandon(run, status, failure, now);
+    };
+    with_build(run, |build| build.told = true);
+    if failure.is_none() {
+        run.decide(Effect::OnForge {
+            pr,
+            act: ForgeAct::MarkReady,
+            idempotency_key: None,
+        });
+    }
+    let body = texts::outcome(run, failure.as_ref());
+    run.decide(Effect::OnForge {
+        pr,
+        act: ForgeAct::PostComment { body },
+        idempotency_key: Some("outcome".to_owned()),
+    });
+}
+
+/// Whether the pull request says how the cruise ended.
+fn is_told(run: &Run) -> bool {
+    matches!(&run.flow, Flow::Cruise { build } if build.told)
+}
+
+/// Why a cruise whose tasks are all dealt with did not succeed.
+fn failure(run: &Run) -> Option<Problem> {
+    let Flow::Cruise { build } = &run.flow else {
+        return None;
+    };
+    let open: Vec<&str> = build
+        .tasks
+        .iter()
+        .filter(|(_, task)| !task.is_through())
+        .map(|(id, _)| id.as_str())
+        .collect();
+    if !open.is_empty() {
+        let what = match open.as_slice() {
+            [task] => format!("task `{task}` did not land"),
+            tasks => format!(
+                "{} tasks did not land: `{}`",
+                tasks.len(),
+                tasks.join("`, `")
+            ),
+        };
+        let hint = format!("see why with `drive cruise status {}`", run.id);
+        return Some(Problem::new(Kind::TasksFailed, what).hint(hint));
+    }
+    let is_landed = |task: &TaskRecord| matches!(task.state, TaskState::Landed { .. });
+    if !build.tasks.values().any(is_landed) {
+        let problem = Problem::new(
+            Kind::TasksFailed,
+            "every task was left out, so nothing landed",
+        );
+        return Some(problem.hint("start another cruise with what you want built"));
+    }
+    let counts = |one: &&Evidence| match build.level {
+        Level::Basic => false,
+        Level::Functional => !one.command.is_empty(),
+        Level::Strict => true,
+    };
+    let audit = audit(run)?;
+    let landed = audit
+        .tasks
+        .iter()
+        .filter(|task| task.status != TaskResult::Missing);
+    let mut entries = landed.flat_map(|task| task.evidence.iter().map(move |one| (task, one)));
+    let (task, open) =
+        entries.find(|(_, one)| counts(one) && one.result != ReceiptResult::Proven)?;
+    let what = match open.result {
+        ReceiptResult::Failed => "is not met",
+        ReceiptResult::Unproven | ReceiptResult::Proven => "has no evidence",
+    };
+    let message = format!(
+        "an acceptance entry of task `{}` {what}: {}",
+        task.id, open.criterion
+    );
+    let hint = format!("read the receipts with `drive cruise report {}`", run.id);
+    let problem = Problem::new(Kind::AcceptanceFailed, message).hint(hint);
+    Some(match &open.actual {
+        Some(actual) => problem.cause(actual.clone()),
+        None => problem,
+    })
+}
+
+/// What only a person can end, in a cruise without a living child.
+pub(super) fn waits_for(run: &Run) -> Option<String> {
+    let Flow::Cruise { build } = &run.flow else {
+        return None;
+    };
+    if run.has_live_children() || !run.pending.is_empty() || run.outcome.is_some() {
+        return None;
+    }
+    let blocked = build.tasks.iter().find_map(|(id, task)| match &task.state {
+        TaskState::Blocked { why, .. } => Some((id, why)),
+        TaskState::Waiting { .. }
+        | TaskState::Building { .. }
+        | TaskState::Landing { .. }
+        | TaskState::Landed { .. }
+        | TaskState::Skipped => None,
+    });
+    match blocked {
+        Some((id, why)) => {
+            let why = why.lines().next().unwrap_or_default();
+            Some(format!(
+                "task `{id}` is blocked: {why}; try it again with `drive cruise retry {id}`, or \
+                 leave it out with `drive cruise skip {id}`"
+            ))
+        }
+        None if build.paused => Some("it is paused; go on with `drive cruise resume`".to_owned()),
+        None => None,
+    }
+}

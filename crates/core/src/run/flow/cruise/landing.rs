@@ -1,0 +1,396 @@
+//! Lands reviewed tasks on the line: assembled one on another, verified, moved.
+//!
+//! The line never points at a tree that was not verified: the train lands nothing else, and git
+//! refuses where somebody else moved the branch meanwhile.
+
+use super::super::super::model::{
+    BranchAt, Build, BuildStage, CarOrder, ChildState, CommitSummary, Diagnosis, Effect, Flow,
+    Line, LineAct, LineAnswer, OutcomeStatus, Run, RunKind, TaskState, Timer,
+};
+use super::super::phase::is_final;
+use super::super::promote::{failure_of, is_proof};
+use super::super::shutdown;
+use super::{did_not_land, line, order, take_plan, with_build};
+use crate::cruise::{Car, Left, Move, Verdict, Why};
+use crate::forge::text::fit;
+use crate::ids::{BranchName, CommitSha, EffectKey, TaskId};
+use crate::problem::{Kind, Problem};
+use crate::time::{Timestamp, after};
+use crate::verify::{promotable, render};
+use std::time::Duration;
+
+/// How many effects may fail in a row before the cruise asks a person.
+const MOST_TRIES: u32 = 12;
+const FIRST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+/// How much of a report on a tree that did not pass is kept, in bytes.
+const LONGEST_REPORT: usize = 8 << 10;
+
+/// Finds a name for the line.
+pub(super) fn begin_line(run: &mut Run) {
+    let Some(request) = run.request.clone() else {
+        return;
+    };
+    let line = match &request.kind {
+        RunKind::Build(terms) => terms.line.as_ref(),
+        RunKind::Spawn | RunKind::Team(_) | RunKind::Cruise(_) => None,
+    };
+    let is_named = line.is_some_and(|line| line.named);
+    run.decide(Effect::ChooseBranch {
+        wanted: request.branch.clone(),
+        exact: is_named,
+        remote: request.publish.remote().cloned(),
+    });
+}
+
+/// Makes the line where the cruise began.
+pub(super) fn branch_chosen(run: &mut Run, branch: BranchName) {
+    let Some(request) = run.request.clone() else {
+        return;
+    };
+    let at = request.base_sha.clone();
+    let line = BranchAt {
+        remote: request.publish.remote().cloned(),
+        branch,
+    };
+    run.decide(Effect::OnLine {
+        act: LineAct::BeginLine { line, at },
+    });
+}
+
+/// Whether the line is there. A plan that was written and approved brings its own.
+pub(super) fn is_open(run: &mut Run, now: Timestamp) -> bool {
+    if line(run).is_some() {
+        return true;
+    }
+    let planning = run.children.get(&order::planning_id(&run.id));
+    let Some(planning) = planning.filter(|child| !child.is_live()) else {
+        return false;
+    };
+    let report = planning.report.clone();
+    let found = report.as_ref().and_then(|report| {
+        let (branch, tip) = (report.branch.clone()?, report.head_sha.clone()?);
+        Some((report.plan.clone()?, branch, tip))
+    });
+    match found.filter(|_| planning.has_succeeded()) {
+        Some((plan, branch, tip)) => {
+            run.work.pull_request = report.and_then(|report| report.pull_request);
+            with_build(run, |build| take_plan(build, plan));
+            open(run, branch, tip);
+            true
+        }
+        None => {
+            let (status, failure) = match report.map(|report| report.state) {
+                Some(ChildState::Ended { status, failure }) => (status, failure),
+                Some(_) | None => (OutcomeStatus::Failed, None),
+            };
+            // A plan that was merged or closed by a person is no plan to build.
+            let failure = failure.or_else(|| {
+                Some(Problem::new(
+                    Kind::TasksFailed,
+                    "the plan was not approved, so nothing was built",
+                ))
+            });
+            let status = if status == OutcomeStatus::Succeeded {
+                OutcomeStatus::NeedsHuman
+            } else {
+                status
+            };
+            shutdown::abandon(run, status, failure, now);
+            false
+        }
+    }
+}
+
+fn open(run: &mut Run, branch: BranchName, tip: CommitSha) {
+    run.work.branch = Some(branch.clone());
+    run.work.head_sha = Some(tip.clone());
+    with_build(run, |build| {
+        build.stage = BuildStage::Building;
+        build.line = Some(Line {
+            branch,
+            began_at: tip.clone(),
+            tip,
+        });
+    });
+}
+
+/// A reviewed task is about to land.
+pub(super) fn queue(build: &mut Build, task: &TaskId, head: CommitSha) {
+    if let Some(record) = build.tasks.get_mut(task) {
+        record.state = TaskState::Landing { head: head.clone() };
+    }
+    if let Some(train) = &mut build.train {
+        train.queue(Car {
+            task: task.clone(),
+            head,
+        });
+    }
+}
+
+/// Begins whatever the train is to do next.
+pub(super) fn run_train(run: &mut Run) {
+    let Some(request) = run.request.clone() else {
+        return;
+    };
+    let Flow::Cruise { build } = &mut run.flow else {
+        return;
+    };
+    let (Some(train), Some(line)) = (&mut build.train, &build.line) else {
+        return;
+    };
+    let at = BranchAt {
+        remote: request.publish.remote().cloned(),
+        branch: line.branch.clone(),
+    };
+    let mut acts = Vec::new();
+    for step in train.next(&line.tip) {
+        acts.push(match step {
+            Move::Assemble { onto, cars } => LineAct::Assemble {
+                onto,
+                cars: cars
+                    .into_iter()
+                    .map(|car| car_order(&build.tasks, car))
+                    .collect(),
+            },
+            Move::Verify {
+                onto, commit, tree, ..
+            } => LineAct::VerifyTrain { onto, commit, tree },
+            Move::Land {
+                from, commit, tree, ..
+            } => LineAct::Land {
+                line: at.clone(),
+                from,
+                commit,
+                tree,
+            },
+        });
+    }
+    for act in acts {
+        run.decide(Effect::OnLine { act });
+    }
+}
+
+fn car_order(
+    tasks: &std::collections::BTreeMap<TaskId, super::super::super::model::TaskRecord>,
+    car: Car,
+) -> CarOrder {
+    let title = tasks.get(&car.task).map(|task| task.title.clone());
+    CarOrder {
+        title: title.unwrap_or_default(),
+        task: car.task,
+        head: car.head,
+    }
+}
+
+/// The line has done something.
+pub(super) fn answered(run: &mut Run, act: LineAct, answer: LineAnswer, now: Timestamp) {
+    match (act, answer) {
+        (LineAct::BeginLine { line, at }, LineAnswer::LineBegun) => open(run, line.branch, at),
+        (LineAct::Assemble { onto, .. }, LineAnswer::Assembled { cars, conflict }) => {
+            let mut left = Vec::new();
+            with_train(run, |train| left = train.assembled(&onto, cars, conflict));
+            leave(run, left);
+        }
+        (LineAct::VerifyTrain { onto, commit, tree }, LineAnswer::TrainVerified { report }) => {
+            let verdict = match promotable(&report, &commit, &onto) {
+                Some(passed) if *passed == tree => Verdict::Green,
+                Some(_) | None if is_proof(&report) => Verdict::Red,
+                Some(_) | None => Verdict::Unknown {
+                    why: failure_of(&report),
+                },
+            };
+            if verdict == Verdict::Red {
+                let why = fit(&render::markdown(&report), LONGEST_REPORT);
+                with_build(run, |build| {
+                    build.reds.insert(tree.clone(), why);
+                });
+            }
+            let mut left = Vec::new();
+            with_train(run, |train| left = train.verified(&tree, verdict));
+            leave(run, left);
+        }
+        (LineAct::Land { commit, .. }, LineAnswer::CarsLanded) => {
+            let mut tasks = Vec::new();
+            with_train(run, |train| tasks = train.landed(&commit));
+            arrived(run, &commit, tasks);
+        }
+        (
+            LineAct::Land { line, .. },
+            LineAnswer::LineMoved {
+                tip: Some(tip),
+                is_rewritten,
+            },
+        ) => {
+            if is_rewritten {
+                let problem = Problem::new(
+                    Kind::BranchDeleted,
+                    format!(
+                        "`{line}` was rewritten from outside, without the tasks that had landed"
+                    ),
+                )
+                .hint("the tasks are on their own branches: `drive runs list`");
+                return shutdown::abandon(run, OutcomeStatus::NeedsHuman, Some(problem), now);
+            }
+            run.warnings.push(format!(
+                "`{line}` was pushed to from outside; the tasks land on top of {}",
+                tip.short()
+            ));
+            let mut tasks = Vec::new();
+            with_train(run, |train| tasks = train.moved(&tip));
+            arrived(run, &tip, tasks);
+        }
+        (LineAct::Land { line, .. }, LineAnswer::LineMoved { tip: None, .. }) => {
+            let problem = Problem::new(
+                Kind::BranchDeleted,
+                format!("branch `{line}` no longer exists, so no task can land on it"),
+            )
+            .hint("the tasks that were built are on their own branches: `drive runs list`");
+            shutdown::abandon(run, OutcomeStatus::NeedsHuman, Some(problem), now);
+        }
+        (LineAct::CheckContract { .. }, LineAnswer::ContractChecked { receipts }) => {
+            with_build(run, |build| {
+                build.receipts = receipts;
+                build.stage = BuildStage::Reporting;
+            });
+        }
+        // Answers to other acts.
+        (_, _) => {}
+    }
+}
+
+/// The line is at this commit now, with these tasks.
+fn arrived(run: &mut Run, commit: &CommitSha, tasks: Vec<TaskId>) {
+    run.work.head_sha = Some(commit.clone());
+    let Flow::Cruise { build } = &mut run.flow else {
+        return;
+    };
+    if let Some(line) = &mut build.line {
+        line.tip = commit.clone();
+    }
+    for task in tasks {
+        if let Some(record) = build.tasks.get_mut(&task) {
+            record.state = TaskState::Landed {
+                commit: commit.clone(),
+            };
+            run.work.commits.push(CommitSummary {
+                sha: commit.clone(),
+                subject: format!("{task}: {}", record.title),
+            });
+        }
+    }
+}
+
+/// These tasks left the train: each gets its next attempt, or waits for a person.
+fn leave(run: &mut Run, left: Vec<Left>) {
+    for Left { task, head, why } in left {
+        let with = match &why {
+            Why::Conflicts { with, .. } | Why::Red { with, .. } => with,
+        };
+        let with: Vec<&str> = with.iter().map(TaskId::as_str).collect();
+        let beside = match with.as_slice() {
+            [] => String::new(),
+            with => format!(" together with `{}`", with.join("`, `")),
+        };
+        let what = match &why {
+            Why::Conflicts { files, .. } => {
+                format!("Its commits{beside} conflict in: {}", files.join(", "))
+            }
+            Why::Red { tree, .. } => {
+                let mut report = None;
+                with_build(run, |build| report = build.reds.get(tree).cloned());
+                let report = report.map_or(String::new(), |text| format!("\n\n{text}"));
+                format!("Merged{beside}, it did not pass verification.{report}")
+            }
+        };
+        let diagnosis = Diagnosis {
+            what,
+            head: Some(head),
+        };
+        with_build(run, |build| did_not_land(build, &task, diagnosis, false));
+    }
+}
+
+/// A train that nothing but a person can move is taken apart: its tasks are blocked with the reason.
+pub(super) fn unblock_train(run: &mut Run) {
+    with_build(run, |build| {
+        let Some(train) = &mut build.train else {
+            return;
+        };
+        if train.is_empty() {
+            build.reds.clear();
+        }
+        let Some(why) = train.stopped().map(str::to_owned) else {
+            return;
+        };
+        let mut waiting = Vec::new();
+        for (id, task) in &build.tasks {
+            if let TaskState::Landing { head } = &task.state {
+                waiting.push((id.clone(), head.clone()));
+                train.remove(id);
+            }
+        }
+        train.resume();
+        for (task, head) in waiting {
+            let diagnosis = Diagnosis {
+                what: format!("could not verify it: {why}"),
+                head: Some(head),
+            };
+            did_not_land(build, &task, diagnosis, true);
+        }
+    });
+}
+
+/// Tries something again after a pause; a person is asked where that does not help.
+pub(super) fn failed(
+    run: &mut Run,
+    key: &EffectKey,
+    mut effect: Effect,
+    problem: Problem,
+    now: Timestamp,
+) {
+    if let Effect::OnForge {
+        idempotency_key, ..
+    } = &mut effect
+    {
+        idempotency_key.get_or_insert_with(|| key.as_str().to_owned());
+    }
+    let mut tries = 0;
+    with_build(run, |build| {
+        build.tries += 1;
+        tries = build.tries;
+    });
+    // What the pull request says is not worth the cruise.
+    let is_courtesy = matches!(
+        effect,
+        Effect::OnForge { .. } | Effect::OpenPullRequest { .. }
+    );
+    if is_courtesy && (is_final(&problem) || tries >= MOST_TRIES) {
+        let warning = format!("could not bring the pull request up to date: {problem}");
+        if !run.warnings.contains(&warning) {
+            run.warnings.push(warning);
+        }
+        return super::go_on(run, now);
+    }
+    if is_final(&problem) || tries >= MOST_TRIES {
+        let mut status = OutcomeStatus::of_problem(&problem);
+        if status == OutcomeStatus::Failed {
+            status = OutcomeStatus::NeedsHuman;
+        }
+        return shutdown::abandon(run, status, Some(problem), now);
+    }
+    with_build(run, |build| {
+        build.trouble = Some(problem.to_string());
+        build.retries.push(effect);
+    });
+    let pause = (FIRST_PAUSE * (1 << tries.min(8))).min(LONGEST_PAUSE);
+    run.timers.insert(Timer::Retry, after(now, pause));
+}
+
+fn with_train(run: &mut Run, change: impl FnOnce(&mut crate::cruise::Train)) {
+    with_build(run, |build| {
+        if let Some(train) = &mut build.train {
+            change(train);
+        }
+    });
+}

@@ -1,0 +1,161 @@
+//! The run that builds one task: its id, its branch and what its agent is told.
+
+use super::super::super::model::{
+    Build, BuildTerms, Diagnosis, DoneWhen, Flow, Line, LineTerms, Makes, PhaseTerms, Publish,
+    Request, Run, RunKind, TaskOrder, TaskRecord, TaskState,
+};
+use super::super::tree;
+use crate::forge::text::fit;
+use crate::ids::{BranchName, RunId, TaskId};
+use crate::plan::{Check, PlanTask};
+use std::fmt::Write;
+
+/// How much of what an earlier agent left is told, in bytes.
+const LONGEST_HANDOFF: usize = 4 << 10;
+/// How much of what went wrong is told, in bytes.
+const LONGEST_DIAGNOSIS: usize = 8 << 10;
+
+/// The id of the run that writes the plan. `+` is in no task id.
+pub(super) fn planning_id(root: &RunId) -> RunId {
+    tree::child_id(root, &TaskId::new("+plan"))
+}
+
+/// The run that writes the plan of this one, where there is one.
+pub fn planning_run(run: &Run) -> Option<RunId> {
+    let id = planning_id(&run.id);
+    run.children.contains_key(&id).then_some(id)
+}
+
+/// How listings call what that run works on.
+pub(super) fn planning_task() -> TaskId {
+    TaskId::new("plan")
+}
+
+/// The run to start for a task now, and its id.
+pub(super) fn request_of(run: &Run, terms: &BuildTerms, task: &TaskId) -> Option<(RunId, Request)> {
+    let Some(line_terms) = &terms.line else {
+        let is_it = |order: &&TaskOrder| order.id == *task;
+        let order = terms.tasks.iter().find(is_it)?;
+        return Some((tree::child_id(&run.id, task), order.request.clone()));
+    };
+    let Flow::Cruise { build } = &run.flow else {
+        return None;
+    };
+    let (plan, line) = (build.plan.as_ref()?, build.line.as_ref()?);
+    let planned = plan.tasks.iter().find(|one| one.id == *task)?;
+    let record = build.tasks.get(task)?;
+    let id = attempt_id(&run.id, task, record.runs.len());
+    let request = run.request.as_ref()?;
+    let branch = branch_of(line, task);
+    let phase = phase_terms(line_terms, planned, &branch);
+    let request = Request {
+        kind: RunKind::Team(Box::new(phase)),
+        task: told(build, planned, record),
+        base_sha: line.tip.clone(),
+        base_branch: Some(line.branch.clone()),
+        branch,
+        publish: Publish::BranchOnly,
+        // What a person chose is for the agent that plans.
+        model: None,
+        ..request.as_ref().clone()
+    };
+    Some((id, request))
+}
+
+/// Each attempt is a run of its own. The run of a task has no children, so the ids cannot meet.
+fn attempt_id(root: &RunId, task: &TaskId, earlier: usize) -> RunId {
+    let first = tree::child_id(root, task);
+    match earlier {
+        0 => first,
+        earlier => RunId::new(format!("{first}+{}", earlier + 1)),
+    }
+}
+
+/// Beside the line and not below it: git keeps a branch and a folder of one name apart.
+fn branch_of(line: &Line, task: &TaskId) -> BranchName {
+    let name = format!("{}-{task}", line.branch);
+    BranchName::parse(&name).unwrap_or_else(|_| line.branch.numbered(2))
+}
+
+fn phase_terms(terms: &LineTerms, task: &PlanTask, branch: &BranchName) -> PhaseTerms {
+    PhaseTerms {
+        makes: Makes::Change,
+        branch: Some(branch.clone()),
+        title: Some(task.title.clone()),
+        watch: None,
+        done: DoneWhen::Reviewed { auto_merge: false },
+        ..terms.task.as_ref().clone()
+    }
+}
+
+/// What the agent of a task is told: the task, what must be true, what came before, and what went
+/// wrong.
+fn told(build: &Build, task: &PlanTask, record: &TaskRecord) -> String {
+    let mut text = format!("{}\n\n{}\n", task.title, task.description);
+    text.push_str("\nIt is done when:\n");
+    for entry in &task.acceptance {
+        let run = match &entry.check {
+            Check::Judge => None,
+            Check::Command(run) | Check::Observe(run) => Some(run),
+        };
+        let _ = match run {
+            Some(run) => writeln!(
+                text,
+                "- {} (`{}` ends with {}{})",
+                entry.text,
+                run.command.join(" "),
+                run.expect.exit,
+                match &run.expect.contains {
+                    Some(words) => format!(" and prints `{words}`"),
+                    None => String::new(),
+                }
+            ),
+            None => writeln!(text, "- {}", entry.text),
+        };
+    }
+    list(&mut text, "Change only these paths", &task.paths);
+    list(&mut text, "Do not change these files", &task.checks);
+    let mut is_first = true;
+    for id in &record.after {
+        let before = build.tasks.get(id);
+        let note = before.and_then(|one| Some((&one.title, one.handoff.as_ref()?)));
+        if let Some((title, note)) = note {
+            if is_first {
+                text.push_str("\nThe tasks before it have landed. What their agents left:\n");
+                is_first = false;
+            }
+            let _ = write!(text, "\n{id} ({title}):\n{}\n", fit(note, LONGEST_HANDOFF));
+        }
+    }
+    if let TaskState::Waiting {
+        diagnosis: Some(diagnosis),
+    } = &record.state
+    {
+        text.push_str(&earlier(diagnosis));
+    }
+    text.push_str(
+        "\nEnd your last message with a note for those who build on this: what you added under \
+         which name, what you decided, which commands passed, and what is left undone.\n",
+    );
+    text
+}
+
+fn list(text: &mut String, what: &str, entries: &[String]) {
+    if !entries.is_empty() {
+        let _ = write!(text, "\n{what}: {}\n", entries.join(", "));
+    }
+}
+
+/// What became of the attempt before.
+fn earlier(diagnosis: &Diagnosis) -> String {
+    let mut text = String::from("\nAn earlier attempt at this task did not land.\n");
+    let _ = writeln!(text, "{}", fit(&diagnosis.what, LONGEST_DIAGNOSIS));
+    if let Some(head) = &diagnosis.head {
+        let _ = writeln!(
+            text,
+            "Its commits are in this repository: `git merge {head}` brings them here, `git show \
+             {head}` shows the last one. Keep what is right, and mend what went wrong."
+        );
+    }
+    text
+}

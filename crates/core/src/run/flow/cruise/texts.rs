@@ -1,0 +1,129 @@
+//! What the pull request of a cruise says: the description with a row for every task, and the comment
+//! at the end.
+
+use super::super::super::model::{
+    Build, Flow, Receipt, ReceiptResult, Request, Run, TaskRecord, TaskState,
+};
+use crate::agent::answer::title_of;
+use crate::forge::part::own;
+use crate::ids::TaskId;
+use crate::markdown::code;
+use crate::problem::Problem;
+use std::fmt::Write;
+
+/// How many characters of a title or a reason stand in a table.
+const CELL_CHARS: usize = 100;
+
+pub(super) fn title(request: &Request) -> String {
+    title_of(&request.task)
+}
+
+/// The description: what is built, and how far every task is.
+pub(super) fn cockpit(run: &Run, request: &Request) -> String {
+    let Flow::Cruise { build } = &run.flow else {
+        return String::new();
+    };
+    let mut text = format!(
+        "{}\n\n{}\n\n| task | state | attempts |\n|---|---|---|\n",
+        title_of(&request.task),
+        count(build)
+    );
+    for (id, task) in in_order(build) {
+        let _ = writeln!(
+            text,
+            "| {} {} | {} | {} |",
+            code(id.as_str(), CELL_CHARS),
+            cell(&task.title),
+            state_cell(task),
+            task.runs.len()
+        );
+    }
+    if !build.receipts.is_empty() {
+        text.push_str(&receipts(&build.receipts));
+    }
+    let _ = write!(text, "\nCruise `{}`.", run.id);
+    own(&run.id, &text)
+}
+
+/// The comment at the end.
+pub(super) fn outcome(run: &Run, failure: Option<&Problem>) -> String {
+    let Flow::Cruise { build } = &run.flow else {
+        return String::new();
+    };
+    let mut text = match failure {
+        None => format!("{} Merge this pull request when you agree.", count(build)),
+        Some(problem) => format!("The cruise needs you: {}.", problem.message),
+    };
+    for (id, task) in in_order(build) {
+        if let TaskState::Blocked { why, .. } = &task.state {
+            let first = why.lines().next().unwrap_or_default();
+            let _ = write!(
+                text,
+                "\n\n- {} is blocked: {}",
+                code(id.as_str(), CELL_CHARS),
+                cell(first)
+            );
+        }
+    }
+    if !build.receipts.is_empty() {
+        text.push_str(&receipts(&build.receipts));
+    }
+    text
+}
+
+/// How many tasks landed, and how many were left out.
+fn count(build: &Build) -> String {
+    let all = build.tasks.len();
+    let of = |which: fn(&TaskState) -> bool| {
+        let tasks = build.tasks.values();
+        tasks.filter(|task| which(&task.state)).count()
+    };
+    let landed = of(|state| matches!(state, TaskState::Landed { .. }));
+    let skipped = of(|state| matches!(state, TaskState::Skipped));
+    let tasks = if all == 1 { "task" } else { "tasks" };
+    match skipped {
+        0 => format!("{landed} of {all} {tasks} landed."),
+        skipped => format!("{landed} of {all} {tasks} landed, {skipped} left out."),
+    }
+}
+
+/// The tasks as the plan lists them.
+fn in_order(build: &Build) -> impl Iterator<Item = (&TaskId, &TaskRecord)> {
+    let tasks = build.plan.iter().flat_map(|plan| &plan.tasks);
+    tasks.filter_map(|task| build.tasks.get_key_value(&task.id))
+}
+
+fn receipts(receipts: &[Receipt]) -> String {
+    let mut text = String::from("\n\n| acceptance | result | exit |\n|---|---|---|\n");
+    for one in receipts {
+        let result = match one.result {
+            ReceiptResult::Proven => "proven",
+            ReceiptResult::Failed => "failed",
+            ReceiptResult::Unproven => "not run",
+        };
+        let exit = one.exit.map_or("none".to_owned(), |exit| exit.to_string());
+        let name = code(&format!("{} {}", one.task, one.id), CELL_CHARS);
+        let _ = writeln!(text, "| {name} | {result} | {exit} |");
+    }
+    text
+}
+
+fn state_cell(task: &TaskRecord) -> String {
+    match &task.state {
+        TaskState::Waiting { diagnosis: None } => "waiting".to_owned(),
+        TaskState::Waiting { diagnosis: Some(_) } => "waiting for another attempt".to_owned(),
+        TaskState::Building { .. } => "being built".to_owned(),
+        TaskState::Landing { .. } => "being verified".to_owned(),
+        TaskState::Landed { commit } => format!("landed as {}", commit.short()),
+        TaskState::Blocked { why, .. } => {
+            format!("blocked: {}", cell(why.lines().next().unwrap_or_default()))
+        }
+        TaskState::Skipped => "left out".to_owned(),
+    }
+}
+
+/// Text of others within one cell.
+fn cell(text: &str) -> String {
+    let text: String = text.chars().take(CELL_CHARS).collect();
+    text.replace('|', "\\|")
+}

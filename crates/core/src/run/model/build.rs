@@ -1,0 +1,175 @@
+//! The state of a cruise that builds the tasks of a plan and lands them on its line.
+
+use super::effect::Effect;
+use super::line::Receipt;
+use super::request::Level;
+use crate::cruise::Train;
+use crate::ids::{BranchName, CommitSha, RunId, TaskId, TreeSha};
+use crate::plan::Plan;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The state of a cruise that builds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Build {
+    /// What it does now.
+    pub stage: BuildStage,
+    /// What it must show before it counts as done.
+    pub level: Level,
+    /// The plan, once there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Plan>,
+    /// The branch that tasks land on, once it is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<Line>,
+    /// Its tasks.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tasks: BTreeMap<TaskId, TaskRecord>,
+    /// The tasks that are about to land.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub train: Option<Train>,
+    /// Why trees did not pass, until the task that is to blame is known.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub reds: BTreeMap<TreeSha, String>,
+    /// What came of the entries that programs check.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub receipts: Vec<Receipt>,
+    /// The description of the pull request that was written last.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub described: String,
+    /// Whether the pull request says how it ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub told: bool,
+    /// Whether a person holds new starts.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
+    /// Effects that failed and are tried again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub retries: Vec<Effect>,
+    /// Why they failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
+    /// How many effects failed in a row.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub tries: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// What a cruise that builds does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum BuildStage {
+    /// The plan is written, or the line is made.
+    #[default]
+    Opening,
+    /// Tasks are built and land.
+    Building,
+    /// What the plan says must be true is checked.
+    Checking,
+    /// The pull request is brought up to date.
+    Reporting,
+}
+
+/// The branch that tasks land on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Line {
+    /// Its name.
+    pub branch: BranchName,
+    /// The commit it began at.
+    pub began_at: CommitSha,
+    /// Its newest commit.
+    pub tip: CommitSha,
+}
+
+/// One task of a cruise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskRecord {
+    /// What it is, in one line.
+    pub title: String,
+    /// The tasks that must be through before it starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<TaskId>,
+    /// What becomes of it.
+    pub state: TaskState,
+    /// How many runs were started for it since a person last asked for it.
+    pub attempts: u32,
+    /// All runs that were started for it, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<RunId>,
+    /// What its agent left for those that come after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<String>,
+}
+
+/// The state of one task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "state")]
+pub enum TaskState {
+    /// It was not started, or waits for its next attempt.
+    Waiting {
+        /// What went wrong with the last one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        diagnosis: Option<Diagnosis>,
+    },
+    /// A run builds it.
+    Building {
+        /// The run.
+        run: RunId,
+    },
+    /// It is reviewed, and is about to land.
+    Landing {
+        /// The reviewed commit.
+        head: CommitSha,
+    },
+    /// It is on the line.
+    Landed {
+        /// The merge that brought it there, or one after it.
+        commit: CommitSha,
+    },
+    /// Only a person can help.
+    Blocked {
+        /// The reason.
+        why: String,
+        /// What went wrong with the last attempt.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        diagnosis: Option<Diagnosis>,
+    },
+    /// A person left it out.
+    Skipped,
+}
+
+/// Why an attempt did not land.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Diagnosis {
+    /// What happened, for the next agent and for people.
+    pub what: String,
+    /// The commit that did not land.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<CommitSha>,
+}
+
+impl TaskRecord {
+    /// A task that nobody has begun.
+    pub(in crate::run) fn new(title: String, after: Vec<TaskId>) -> Self {
+        Self {
+            title,
+            after,
+            state: TaskState::Waiting { diagnosis: None },
+            attempts: 0,
+            runs: Vec::new(),
+            handoff: None,
+        }
+    }
+
+    /// Whether those that wait for it can start.
+    pub fn is_through(&self) -> bool {
+        matches!(self.state, TaskState::Landed { .. } | TaskState::Skipped)
+    }
+}

@@ -1,0 +1,62 @@
+//! Whole cruises that build, under a seed: children, line and verifier are simulated, people skip and
+//! retry tasks, effects fail, and the state is written and read between any two events.
+
+mod world;
+
+use crate::cruise_simulation::rng::Rng;
+use drive_core::run::{Flow, OutcomeStatus, TaskState};
+use std::collections::BTreeMap;
+use world::World;
+
+/// Flies one cruise, and tells how it ended.
+fn fly(seed: u64) -> &'static str {
+    let mut world = World::new(Rng::new(seed));
+    for _ in 0..5_000 {
+        if world.run.outcome.is_some() {
+            break;
+        }
+        world.step();
+        world.check();
+    }
+    let Some(outcome) = &world.run.outcome else {
+        panic!("seed {seed} makes no progress: {:?}", world.run.pending);
+    };
+    let Flow::Cruise { build } = &world.run.flow else {
+        panic!("no cruise");
+    };
+    let is_landed = |state: &TaskState| matches!(state, TaskState::Landed { .. });
+    let landed = build.tasks.values().filter(|task| is_landed(&task.state));
+    let landed: Vec<_> = landed.collect();
+    for (id, task) in &build.tasks {
+        let is_named = task.is_through() || matches!(task.state, TaskState::Blocked { .. });
+        let waits = matches!(task.state, TaskState::Waiting { .. });
+        assert!(
+            is_named || waits,
+            "seed {seed}: {id} ends as {:?}",
+            task.state
+        );
+    }
+    match outcome.status {
+        OutcomeStatus::Succeeded => {
+            assert!(build.tasks.values().all(|task| task.is_through()));
+            assert!(!landed.is_empty(), "seed {seed}: nothing landed");
+            "succeeded"
+        }
+        OutcomeStatus::NeedsHuman if landed.is_empty() => "nothing landed",
+        OutcomeStatus::NeedsHuman => "some landed",
+        OutcomeStatus::Failed | OutcomeStatus::TimedOut | OutcomeStatus::Cancelled => "else",
+    }
+}
+
+#[test]
+fn cruises_that_build_hold_what_they_must() {
+    let mut ends: BTreeMap<&str, u32> = BTreeMap::new();
+    for seed in 0..1_000 {
+        let end = std::panic::catch_unwind(|| fly(seed));
+        let end = end.unwrap_or_else(|_| panic!("seed {seed}"));
+        *ends.entry(end).or_default() += 1;
+    }
+    for end in ["succeeded", "some landed", "nothing landed"] {
+        assert!(ends.get(end).is_some_and(|count| *count > 5), "{ends:?}");
+    }
+}

@@ -1,0 +1,395 @@
+//! What the children, the line, the verifier and people of a simulated cruise do.
+
+use crate::common::{at, problem, proven, pull_request, request, team_request, verification};
+use crate::cruise_simulation::rng::Rng;
+use drive_core::agent::Budget;
+use drive_core::cruise::train::{Conflict, Coupled};
+use drive_core::forge::Surface;
+use drive_core::ids::{BranchName, CommitSha, EffectKey, PrNumber, RunId, TaskId, TreeSha};
+use drive_core::plan::Plan;
+use drive_core::run::{
+    AfterEnd, Ask, BuildTerms, ChildReport, ChildState, Effect, EffectResult, Event, Flow,
+    ForgeAct, ForgeAnswer, Level, LineAct, LineAnswer, LineTerms, OutcomeStatus, PlanFrom,
+    Published, Request, Run, RunKind, RunMessage, STATE_FORMAT, Spent, TaskState, Timer, read_run,
+    step, write_run,
+};
+use drive_core::settings::TeamMode;
+use drive_core::time::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+/// What a commit contains: which attempt of which task.
+type Contents = BTreeSet<(TaskId, u64)>;
+
+pub struct World {
+    pub run: Run,
+    rng: Rng,
+    now: i64,
+    /// The runs of tasks that have not ended: the attempt and the commit it began at.
+    children: BTreeMap<RunId, (TaskId, CommitSha)>,
+    reports: BTreeMap<RunId, u32>,
+    contents: BTreeMap<CommitSha, Contents>,
+    line: CommitSha,
+    /// Trees that the verifier passed.
+    green: BTreeSet<TreeSha>,
+    /// Tasks whose first attempts do not pass, and how many.
+    bad: BTreeMap<TaskId, u64>,
+    commits: u64,
+    parallel: usize,
+}
+
+fn name(text: &str) -> String {
+    let mut out = String::new();
+    let mut state: u64 = 0xcbf2_9ce4_8422_2325;
+    while out.len() < 40 {
+        for byte in text.bytes() {
+            state = (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        out.push_str(&format!("{state:016x}"));
+    }
+    out.truncate(40);
+    out
+}
+
+fn tree_of(contents: &Contents) -> TreeSha {
+    TreeSha::parse(&name(&format!("tree {contents:?}"))).unwrap()
+}
+
+impl World {
+    pub fn new(mut rng: Rng) -> Self {
+        let count = 1 + rng.below(8);
+        let mut tasks = Vec::new();
+        let mut bad = BTreeMap::new();
+        for number in 0..count {
+            let before: Vec<String> = (0..number)
+                .filter(|_| rng.percent(25))
+                .map(|other| format!("t{other}"))
+                .collect();
+            let path = format!("src/{}.rs", rng.below(count + 2));
+            tasks.push(serde_json::json!({
+                "id": format!("t{number}"), "title": format!("Task {number}"),
+                "acceptance": [{"id": "a", "kind": "command", "text": "it runs", "command": ["true"]}],
+                "depends_on": before, "paths": [path],
+            }));
+            if rng.percent(25) {
+                bad.insert(TaskId::new(format!("t{number}")), 1 + rng.below(4));
+            }
+        }
+        let list = serde_json::to_string(&tasks).unwrap();
+        let plan = Plan::parse(&format!("```json tasks\n{list}\n```")).unwrap();
+        let RunKind::Team(task) = team_request(TeamMode::Github).kind else {
+            panic!("no team");
+        };
+        let parallel = 1 + rng.below(4);
+        let terms = BuildTerms {
+            tasks: Vec::new(),
+            max_parallel: NonZeroU32::new(u32::try_from(parallel).unwrap()).unwrap(),
+            line: Some(Box::new(LineTerms {
+                plan: PlanFrom::File { plan },
+                task,
+                named: false,
+                slots: NonZeroU32::new(2).unwrap(),
+                patience: Duration::from_secs(3600),
+                level: Level::Functional,
+            })),
+        };
+        let request = Request {
+            kind: RunKind::Build(Box::new(terms)),
+            budget: Budget::default(),
+            ..request(pull_request(), AfterEnd::Remove)
+        };
+        let base = request.base_sha.clone();
+        let mut world = Self {
+            run: Run::new(RunId::new("r1")),
+            rng,
+            now: 0,
+            children: BTreeMap::new(),
+            reports: BTreeMap::new(),
+            contents: BTreeMap::from([(base.clone(), Contents::new())]),
+            green: BTreeSet::from([tree_of(&Contents::new())]),
+            line: base,
+            bad,
+            commits: 0,
+            parallel: usize::try_from(parallel).unwrap(),
+        };
+        world.deliver(Event::Requested {
+            request: Box::new(request),
+        });
+        world
+    }
+
+    fn time(&self) -> Timestamp {
+        at(self.now)
+    }
+
+    fn deliver(&mut self, event: Event) {
+        let (run, _) = step(self.run.clone(), event, self.time()).expect("only what can happen");
+        // Whoever owns it next reads what was written.
+        let text = write_run(&run).unwrap();
+        let again = read_run(STATE_FORMAT, &text).unwrap();
+        assert_eq!(again, run);
+        self.run = again;
+    }
+
+    /// One thing happens: an effect ends, a child reports, a person asks, or time passes.
+    pub fn step(&mut self) {
+        self.now += 1;
+        let pending: Vec<EffectKey> = self.run.pending.keys().cloned().collect();
+        let live: Vec<RunId> = self.children.keys().cloned().collect();
+        let choices = pending.len() + live.len();
+        if self.rng.percent(3) {
+            return self.ask();
+        }
+        if choices == 0 {
+            return self.wake();
+        }
+        let choice = usize::try_from(self.rng.below(choices as u64)).unwrap();
+        match pending.get(choice) {
+            Some(key) => self.end(key.clone()),
+            None => self.report(&live[choice - pending.len()]),
+        }
+    }
+
+    fn wake(&mut self) {
+        let first = self.run.timers.iter().min_by_key(|(_, at)| **at);
+        let (timer, due) = first
+            .map(|(timer, at)| (*timer, *at))
+            .unwrap_or_else(|| panic!("it waits for nothing: {:#?}", self.run.flow));
+        self.now = self.now.max((due.as_second() - at(0).as_second()).max(0));
+        if timer == Timer::Inactivity && self.rng.percent(50) {
+            return self.ask();
+        }
+        self.deliver(Event::Woken { timer });
+    }
+
+    fn ask(&mut self) {
+        let Flow::Cruise { build } = &self.run.flow else {
+            return;
+        };
+        let tasks: Vec<TaskId> = build.tasks.keys().cloned().collect();
+        let task = tasks[usize::try_from(self.rng.below(tasks.len() as u64)).unwrap()].clone();
+        let ask = match self.rng.below(5) {
+            0 => Ask::SkipTask { task },
+            1 | 2 => Ask::RetryTask { task },
+            3 => Ask::Pause,
+            _ => Ask::Unpause,
+        };
+        let is_pause = ask == Ask::Pause;
+        self.deliver(Event::Asked { ask });
+        if is_pause {
+            self.deliver(Event::Asked { ask: Ask::Unpause });
+        }
+    }
+
+    fn end(&mut self, key: EffectKey) {
+        let effect = self.run.pending[&key].clone();
+        let is_message = matches!(effect, Effect::ToRun { .. });
+        let result = if !is_message && self.rng.percent(5) {
+            EffectResult::Failed { problem: problem() }
+        } else {
+            self.perform(&effect)
+        };
+        self.deliver(Event::EffectEnded { key, result });
+    }
+
+    fn perform(&mut self, effect: &Effect) -> EffectResult {
+        match effect {
+            Effect::ChooseBranch { wanted, .. } => EffectResult::BranchChosen {
+                branch: wanted.clone(),
+            },
+            Effect::OnLine { act } => EffectResult::OnLine {
+                answer: self.on_line(act),
+            },
+            Effect::OpenPullRequest { .. } => EffectResult::PullRequestOpened {
+                pull_request: Published {
+                    number: PrNumber::new(7),
+                    url: "local:7".into(),
+                },
+            },
+            Effect::OnForge { act, .. } => EffectResult::OnForge {
+                answer: match act {
+                    ForgeAct::PostComment { .. } => ForgeAnswer::Posted {
+                        comment: crate::common::comment_ref(Surface::Conversation, 9),
+                    },
+                    _ => ForgeAnswer::Done,
+                },
+            },
+            Effect::ToRun { run, message } => {
+                self.told(run, message);
+                EffectResult::Delivered
+            }
+            other => panic!("{}", other.name()),
+        }
+    }
+
+    fn told(&mut self, child: &RunId, message: &RunMessage) {
+        match message {
+            RunMessage::StartRun { request } => {
+                let task = request.parent.as_ref().unwrap().task.clone();
+                // It sees what landed before it.
+                assert!(self.contents.contains_key(&request.base_sha));
+                self.children
+                    .insert(child.clone(), (task, request.base_sha.clone()));
+            }
+            RunMessage::StopRun => {
+                if self.children.remove(child).is_some() {
+                    let state = ChildState::Ended {
+                        status: OutcomeStatus::Cancelled,
+                        failure: Some(problem()),
+                    };
+                    self.tell(child, state, None);
+                }
+            }
+            RunMessage::AskRun { .. } | RunMessage::ReportToParent { .. } => {}
+        }
+    }
+
+    /// A child ends, well or not.
+    fn report(&mut self, child: &RunId) {
+        let (task, base) = self.children.remove(child).unwrap();
+        if self.rng.percent(15) {
+            let state = ChildState::Ended {
+                status: OutcomeStatus::Failed,
+                failure: Some(problem()),
+            };
+            return self.tell(child, state, None);
+        }
+        self.commits += 1;
+        let mut contents = self.contents[&base].clone();
+        contents.insert((task, self.commits));
+        let head = CommitSha::new(name(&format!("head {}", self.commits)));
+        self.contents.insert(head.clone(), contents);
+        let state = ChildState::Ended {
+            status: OutcomeStatus::Succeeded,
+            failure: None,
+        };
+        self.tell(child, state, Some(head));
+    }
+
+    fn tell(&mut self, child: &RunId, state: ChildState, head_sha: Option<CommitSha>) {
+        let number = self.reports.entry(child.clone()).or_default();
+        *number += 1;
+        let report = Box::new(ChildReport {
+            number: *number,
+            state,
+            budget: Budget::default(),
+            spent: Spent::default(),
+            branch: head_sha.as_ref().map(|_| BranchName::parse("b").unwrap()),
+            head_sha,
+            pull_request: None,
+            handoff: Some("It is in src.".into()),
+            plan: None,
+        });
+        let child = child.clone();
+        self.deliver(Event::ChildReported { child, report });
+    }
+
+    fn on_line(&mut self, act: &LineAct) -> LineAnswer {
+        match act {
+            LineAct::BeginLine { .. } => LineAnswer::LineBegun,
+            LineAct::Assemble { onto, cars } => {
+                let mut merged = self.contents[onto].clone();
+                let (mut coupled, mut with) = (Vec::new(), Vec::new());
+                for car in cars {
+                    if self.rng.percent(5) {
+                        let conflict = Conflict {
+                            task: car.task.clone(),
+                            files: vec!["src/a.rs".into()],
+                            with,
+                        };
+                        return LineAnswer::Assembled {
+                            cars: coupled,
+                            conflict: Some(conflict),
+                        };
+                    }
+                    merged.extend(self.contents[&car.head].iter().cloned());
+                    let commit = CommitSha::new(name(&format!("{onto} {merged:?}")));
+                    self.contents.insert(commit.clone(), merged.clone());
+                    with.push(car.task.clone());
+                    coupled.push(Coupled {
+                        task: car.task.clone(),
+                        head: car.head.clone(),
+                        commit,
+                        tree: tree_of(&merged),
+                    });
+                }
+                LineAnswer::Assembled {
+                    cars: coupled,
+                    conflict: None,
+                }
+            }
+            LineAct::VerifyTrain { onto, commit, tree } => {
+                assert_eq!(*tree, tree_of(&self.contents[commit]));
+                let mut report = if self.passes(&self.contents[commit].clone()) {
+                    self.green.insert(tree.clone());
+                    verification::passed(commit, onto)
+                } else {
+                    verification::failed(commit, onto)
+                };
+                report.candidate.merged_tree_sha = Some(tree.clone());
+                LineAnswer::TrainVerified {
+                    report: Box::new(report),
+                }
+            }
+            LineAct::Land {
+                from, commit, tree, ..
+            } => {
+                assert!(self.green.contains(tree), "an unverified tree lands");
+                assert_eq!(*tree, tree_of(&self.contents[commit]));
+                if self.rng.percent(10) {
+                    // Somebody else pushes something good.
+                    self.commits += 1;
+                    let mut contents = self.contents[&self.line].clone();
+                    contents.insert((TaskId::new("person"), self.commits));
+                    let tip = CommitSha::new(name(&format!("person {}", self.commits)));
+                    self.contents.insert(tip.clone(), contents);
+                    self.line = tip;
+                }
+                if self.line != *from {
+                    return LineAnswer::LineMoved {
+                        tip: Some(self.line.clone()),
+                        is_rewritten: false,
+                    };
+                }
+                self.line = commit.clone();
+                LineAnswer::CarsLanded
+            }
+            LineAct::CheckContract { commit, checks, .. } => {
+                assert_eq!(*commit, self.line, "what is checked is what landed");
+                LineAnswer::ContractChecked {
+                    receipts: checks.iter().map(proven).collect(),
+                }
+            }
+        }
+    }
+
+    /// The first attempts of some tasks do not pass.
+    fn passes(&self, contents: &Contents) -> bool {
+        let Flow::Cruise { build } = &self.run.flow else {
+            return true;
+        };
+        self.bad.iter().all(|(task, times)| {
+            let runs = build.tasks[task].runs.len() as u64;
+            !contents.iter().any(|(one, _)| one == task) || runs > *times
+        })
+    }
+
+    /// What holds at every moment.
+    pub fn check(&self) {
+        assert!(self.children.len() <= self.parallel + 1, "too many at once");
+        let Flow::Cruise { build } = &self.run.flow else {
+            return;
+        };
+        for (id, task) in &build.tasks {
+            if let TaskState::Landed { .. } = task.state {
+                let mut on_line = self.contents[&self.line].iter();
+                assert!(on_line.any(|(one, _)| one == id), "{id} is not on the line");
+            }
+            if let TaskState::Building { .. } = task.state {
+                let is_through = |id: &TaskId| build.tasks[id].is_through();
+                assert!(task.after.iter().all(is_through), "{id} began too early");
+            }
+        }
+    }
+}
