@@ -31,7 +31,10 @@ pub(crate) fn run() -> Vec<Row> {
     simulator.add_person(REPO, "ann", Permission::Write);
     let place = Place::new(drive, 10);
     prepare(&place, &simulator);
-    let owner = Ended(start(&place, &["cruise", "run", "Plan it", "-q"]));
+    let owner = Ended(start(
+        &place,
+        &["cruise", "run", "--plan-only", "Plan it", "-q"],
+    ));
     rest(&place, 0);
     let serving = serve(&place);
     simulator.add_hook(REPO, &serving.1, SECRET);
@@ -69,7 +72,10 @@ fn local() -> Option<Row> {
     place.script("agent", fleet::AGENT);
     let settings = format!("kind = \"local\"\n{SLOW}");
     place.settings(&fleet::settings(&place, &settings));
-    let owner = Ended(start(&place, &["cruise", "run", "Plan it", "-q"]));
+    let owner = Ended(start(
+        &place,
+        &["cruise", "run", "--plan-only", "Plan it", "-q"],
+    ));
     rest(&place, 0);
     let mut asked = Vec::new();
     for round in 0..2 * ROUNDS {

@@ -261,7 +261,7 @@ pub(crate) fn settings(place: &Place, forge: &str) -> String {
 /// due: as after a night. Its id.
 fn first_cruise(place: &Place) -> String {
     let mut owner = place
-        .drive(&["cruise", "run", "Plan it", "-q"])
+        .drive(&["cruise", "run", "--plan-only", "Plan it", "-q"])
         .spawn()
         .expect("drive starts");
     let start = Instant::now();

@@ -140,6 +140,7 @@ fn a_detached_cruise_goes_on_without_its_starter() {
     let started = stage.drive(&[
         "cruise",
         "run",
+        "--plan-only",
         "Add user auth",
         "--auto-approve",
         "--detach",
