@@ -15,6 +15,7 @@ pub mod files;
 pub mod forge;
 pub mod git;
 pub mod hooks;
+pub mod notify;
 pub mod process;
 pub mod run_id;
 pub mod sandbox;

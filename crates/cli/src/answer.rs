@@ -30,7 +30,7 @@ pub(crate) struct PrintedDocument {
 }
 
 impl PrintedDocument {
-    fn new<D: Document>(document: &D) -> Result<Self, Problem> {
+    pub(crate) fn new<D: Document>(document: &D) -> Result<Self, Problem> {
         let unfit = |reason: String| {
             let message = format!("cannot print the document `{}`", D::SCHEMA);
             Problem::new(Kind::AnswerUnfit, message).cause(reason)

@@ -12,6 +12,7 @@ mod documents;
 mod exit;
 mod global_args;
 mod logging;
+mod notify;
 mod output;
 mod panics;
 mod progress;

@@ -1,6 +1,7 @@
 //! Wires the adapters of a run: journal, sandboxes, git, agents, forge.
 
 use crate::app::App;
+use crate::notify::UserCommand;
 use drive_adapters::agents::{self, AgentHost, AnyAgent};
 use drive_adapters::clock::SystemClock;
 use drive_adapters::entropy::random_u32;
@@ -27,8 +28,8 @@ use drive_engine::forge::Conversation;
 use drive_engine::journal::Journal;
 use drive_engine::perform::{Observer, Unobserved, World};
 use drive_engine::ports::{
-    Agent, AgentSource, Clock, DiffStats, Place, ProcessRunner, RunFilter, Sandboxes, Store,
-    VersionControl, WhyLeft,
+    Agent, AgentSource, Clock, DiffStats, Notifier, Place, ProcessRunner, RunFilter, Sandboxes,
+    Store, VersionControl, WhyLeft,
 };
 use drive_engine::recovery;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +54,7 @@ pub(crate) struct Wiring {
     environment: Environment,
     isolation: IsolationMode,
     secrets: SecretPolicy,
+    notifier: Option<UserCommand>,
     cancel: CancelToken,
 }
 
@@ -97,6 +99,12 @@ impl Wiring {
             values.extend(host.secret_values(config));
         }
         let secrets = SecretPolicy::new(&values, &settings.secrets.allow)?;
+        let command = settings.notify.command.clone();
+        let notifier = (!command.is_empty()).then(|| UserCommand {
+            command,
+            environment: environment.clone(),
+            runner: runner.clone(),
+        });
         Ok(Self {
             store: SqliteStore::new(database.clone()),
             clock,
@@ -115,6 +123,7 @@ impl Wiring {
             cancel: CancelToken::new(),
             isolation: settings.sandbox.isolation,
             secrets,
+            notifier,
         })
     }
 
@@ -224,6 +233,7 @@ impl Wiring {
             processes: self.runner.as_ref(),
             forge,
             gate: None,
+            notifier: self.notifier.as_ref().map(|one| one as &dyn Notifier),
             runs_dir: self.runs_dir.clone(),
             isolation: self.isolation,
             secrets: self.secrets.clone(),

@@ -126,7 +126,7 @@ impl<'a> CruiseService<'a> {
             drop(lease);
             // A process that asked before the lease was released saw an owner and relies on it.
             let now = self.journal.require(run)?;
-            if now.pending.is_empty() || self.cancel.asked().is_some() {
+            if now.outbox().next().is_none() || self.cancel.asked().is_some() {
                 return Ok(Reached::Advanced(Box::new(now)));
             }
             advanced = Some(Box::new(now));

@@ -167,7 +167,7 @@ impl<'env> Dispatch<'env> {
         };
         for (key, under_way) in &flight.under_way {
             let is_agent = matches!(under_way.effect, Effect::RunAgent { .. });
-            if !run.pending.contains_key(key) || run.stop_asked && is_agent {
+            if !run.wants(key) || run.stop_asked && is_agent {
                 under_way.cancel.cancel(Urgency::Graceful);
             }
         }
@@ -176,7 +176,7 @@ impl<'env> Dispatch<'env> {
         let lease = flight.lease.clone();
         if !self.stopping || executor.on_stop == OnStop::End {
             let is_new = |key: &EffectKey| !flight.under_way.contains_key(key);
-            let claimed = if run.pending.keys().any(is_new) {
+            let claimed = if run.outbox().any(|(key, _)| is_new(key)) {
                 executor.journal.store.claim(id, lease.token())?
             } else {
                 Vec::new()
@@ -320,7 +320,7 @@ impl<'env> Dispatch<'env> {
 
     fn is_pending(&self, id: &RunId, key: &EffectKey) -> Result<bool, Problem> {
         let run = self.executor.journal.require(id)?;
-        Ok(run.pending.contains_key(key))
+        Ok(run.wants(key))
     }
 
     fn word(&self, id: &RunId, event: Event, dedupe: String) -> Option<Word> {

@@ -54,7 +54,34 @@ pub fn sweep(
             Err(problem) => recovered.failed.push((run, problem)),
         }
     }
+    tell_the_rest(journal, whoami, performer, cancel)?;
     Ok(recovered)
+}
+
+/// Hands over the notices of runs that ended just before their owner was killed.
+fn tell_the_rest(
+    journal: Journal<'_>,
+    whoami: &dyn Whoami,
+    performer: &dyn Performer,
+    cancel: &CancelToken,
+) -> Result<(), Problem> {
+    for run in journal.store.list(RunFilter::Untold, SWEEP_LIMIT)? {
+        let Ok(lease) = Lease::acquire(journal.store, journal.clock, whoami, &run.id)? else {
+            continue;
+        };
+        let executor = Executor {
+            journal,
+            whoami,
+            performer,
+            cancel,
+            on_stop: OnStop::End,
+            until: Until::Ended,
+            hints: None,
+        };
+        // A notice that cannot be handed over now is no reason for this command to fail.
+        let _ = executor.fly(&lease);
+    }
+    Ok(())
 }
 
 fn bring_to_end(

@@ -86,6 +86,7 @@ pub fn request(
         after_end: order.after_end,
         copy: settings.sandbox.copy.clone(),
         seed: settings.sandbox.seed.clone(),
+        notify: !settings.notify.command.is_empty(),
         parent: None,
     })
 }

@@ -147,14 +147,14 @@ impl SqliteStore {
     fn mirror_effects(&self, tx: &Transaction<'_>, run: &Run) -> Result<(), Problem> {
         let id = run.id.as_str();
         for key in self.effect_keys(tx, &run.id)? {
-            if !run.pending.contains_key(&EffectKey::new(key.as_str())) {
+            if !run.wants(&EffectKey::new(key.as_str())) {
                 self.sql(tx.execute(
                     "DELETE FROM effects WHERE run = ?1 AND key = ?2",
                     [id, &key],
                 ))?;
             }
         }
-        for (key, effect) in &run.pending {
+        for (key, effect) in run.outbox() {
             let body = serde_json::to_string(effect).map_err(|e| unwritable(&run.id, e))?;
             let written = tx.execute(
                 "INSERT INTO effects (run, key, body) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
@@ -230,6 +230,10 @@ impl Store for SqliteStore {
             RunFilter::Active => {
                 "SELECT id, format, state FROM runs WHERE active = 1
                  ORDER BY created_at DESC, id DESC LIMIT ?1"
+            }
+            RunFilter::Untold => {
+                "SELECT id, format, state FROM runs
+                 WHERE active = 0 AND id IN (SELECT run FROM effects) LIMIT ?1"
             }
         };
         self.database.read(|tx| {

@@ -132,6 +132,7 @@ impl FakePerformer {
                 EffectResult::PullRequestOpened { pull_request }
             }
             Effect::ToRun { run, .. } => panic!("a message to {run}"),
+            Effect::Notify { .. } => EffectResult::Notified,
             Effect::RemoveSandbox { .. } => {
                 world.sandbox = false;
                 world.removals += 1;

@@ -32,6 +32,7 @@ mod github_support;
 mod github_token;
 mod journal_crash;
 mod local_forge;
+mod notify;
 mod phase_files;
 mod process_runner;
 mod sandbox_bad_input;

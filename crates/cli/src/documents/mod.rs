@@ -12,6 +12,7 @@ mod document;
 mod error;
 mod hooks;
 mod kept;
+mod notice;
 mod pull_request;
 mod record;
 mod run;
@@ -32,6 +33,7 @@ pub(crate) use document::Document;
 pub(crate) use error::{ErrorDocument, Failure};
 pub(crate) use hooks::{HooksDocument, HooksState};
 pub(crate) use kept::{KeptDocument, KeptWorkDocument};
+pub(crate) use notice::NoticeDocument;
 pub(crate) use pull_request::{CommentDocument, PullRequestDocument, PullRequestsDocument};
 pub(crate) use run::{
     DemoDocument, JournalLine, ListedVerification, RunDetailDocument, RunDocument, RunLogDocument,
@@ -75,6 +77,7 @@ documents! {
     HelpDocument = "drive.help/1",
     HooksDocument = "drive.hooks/1",
     KeptDocument = "drive.kept/1",
+    NoticeDocument = "drive.notice/1",
     PullRequestDocument = "drive.pullRequest/1",
     PullRequestsDocument = "drive.pullRequests/1",
     ResumedDocument = "drive.resumed/1",

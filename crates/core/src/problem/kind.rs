@@ -298,6 +298,8 @@ kinds! {
         AppKeyUnusable: "appKeyUnusable", Usage, "The private key of the GitHub App cannot be used.", "Set `forge.private_key_file` to a private key that GitHub made for the app.";
         AppRefused: "appRefused", Environment, "GitHub does not accept the app, its key or its installation.", "Check `forge.app_id`, `forge.installation_id` and `forge.private_key_file`.";
         TokenCommandFailed: "tokenCommandFailed", Environment, "`forge.token_command` printed no token.", "Run the command yourself: it must print one token on one line.";
+        NotifyFailed: "notifyFailed", Environment, "`notify.command` could not be run, or failed.", "Run the command yourself: it reads one JSON document on standard input and must exit with 0.";
+        NotifyTimedOut: "notifyTimedOut", Environment, "`notify.command` did not end in time.", "Let the command hand the notice over and exit.";
         ForgeReadOnly: "forgeReadOnly", Environment, "The repository on the forge is archived or disabled.", "Unarchive it, or work in another repository.";
         BranchRules: "branchRules", Environment, "Rules of the repository would refuse the push of a branch.", "Use a branch name that the rules allow, or have the token's account added to their bypass list.";
         ForgeForbidden: "forgeForbidden", Environment, "The token lacks a permission.", "Give it read and write access to pull requests, contents and statuses.";

@@ -23,14 +23,15 @@ pub use model::{
     EVENT_FORMAT, Effect, EffectResult, Entry, Event, FixerResult, Flow, ForgeAct, ForgeAnswer,
     Halt, Heard, HoldFor, IgnoredComment, Injected, Interrupted, JobComment, JobFinding, JobInput,
     JobRecord, Judged, Ledger, Level, Life, Line, LineAct, LineAnswer, LineRemark, LineTerms,
-    Makes, Merge, MergeStep, MergeWhen, Note, Objected, Outcome, OutcomeStatus, OwnPost, PLAN_PATH,
-    Panel, Parent, Part, Pause, PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck, PlanFrom,
-    PollResult, Posting, Publish, Published, Receipt, ReceiptResult, Record, Remark, RemarkRecord,
-    Request, ResumeStep, Resumption, Retry, ReviewOf, ReviewRecord, ReviewTerms, RollBackCost,
-    Round, RoundJob, RoundRecord, RoundStep, Run, RunKind, RunMessage, STATE_FORMAT,
-    SeverityTotals, Shutdown, ShutdownStep, SpawnStage, Spent, Stage, TaskOrder, TaskRecord,
-    TaskState, Threads, Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Work,
-    is_actionable, read_event, read_run, reply_key, write_event, write_run,
+    Makes, Merge, MergeStep, MergeWhen, Note, Notice, NoticeEvent, Notices, Objected, OpenNotice,
+    Outcome, OutcomeStatus, OwnPost, PLAN_PATH, Panel, Parent, Part, Pause, PermissionRecord,
+    Phase, PhaseEnd, PhaseTerms, PlanCheck, PlanFrom, PollResult, Posting, Publish, Published,
+    Receipt, ReceiptResult, Record, Remark, RemarkRecord, Request, ResumeStep, Resumption, Retry,
+    ReviewOf, ReviewRecord, ReviewTerms, RollBackCost, Round, RoundJob, RoundRecord, RoundStep,
+    Run, RunKind, RunMessage, STATE_FORMAT, SeverityTotals, Shutdown, ShutdownStep, SpawnStage,
+    Spent, Stage, TaskOrder, TaskRecord, TaskState, Threads, Timer, UnreadableFormat,
+    VerifiedAgainst, Watch, WatchTerms, Work, is_actionable, read_event, read_run, reply_key,
+    write_event, write_run,
 };
 pub use stats::{ReviewStats, Reviewing, review_stats};
 pub use status::{

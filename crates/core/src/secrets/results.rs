@@ -67,7 +67,8 @@ pub fn redact_result(secrets: &Secrets, mut result: EffectResult) -> EffectResul
         | EffectResult::Conflicted { .. }
         | EffectResult::RolledBack { .. }
         | EffectResult::PullRequestOpened { .. }
-        | EffectResult::Delivered => {}
+        | EffectResult::Delivered
+        | EffectResult::Notified => {}
     }
     result
 }

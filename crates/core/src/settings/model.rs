@@ -25,6 +25,8 @@ pub struct Settings {
     pub cruise: CruiseSettings,
     /// By which rules work is reviewed.
     pub review: ReviewSettings,
+    /// What a person is told at once.
+    pub notify: NotifySettings,
     /// Limits for one run; a run that exceeds one stops, saves its work and names the limit.
     pub budget: BudgetSettings,
     /// Where pull requests are opened.
@@ -118,6 +120,15 @@ pub struct ReviewSettings {
     /// The agent that does; default: the reviewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refuter_llm: Option<String>,
+}
+
+/// `[notify]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NotifySettings {
+    /// The program that is started with a JSON document on its standard input, with its arguments; in
+    /// your own settings only.
+    pub command: Vec<String>,
 }
 
 /// `[budget]`.

@@ -72,13 +72,14 @@ pub(super) fn refused(layers: &[Layer], tree: &Node, below: Option<&Node>) -> Ve
     // A repository must not have drive run a program or read a key.
     let command = KeyPath::dotted("forge.token_command");
     let key_file = KeyPath::dotted("forge.private_key_file");
+    let notify = KeyPath::dotted("notify.command");
     let is_set = |path: &&KeyPath| match kind(tree, path) {
         Some(NodeKind::List(all)) => !all.is_empty(),
         Some(_) => true,
         None => false,
     };
     findings.extend(
-        [&command, &key_file]
+        [&command, &key_file, &notify]
             .into_iter()
             .filter(is_set)
             .map(|path| {

@@ -106,9 +106,10 @@ fn describe_event(event: &Event, run: &Run) -> Option<String> {
     Some(match event {
         Event::Requested { request } => format!("requested: {}", first_line(&request.task)),
         Event::Noted { note, .. } => return describe_note(note),
-        Event::EffectEnded { key, result } => {
-            return describe_result(run.pending.get(key)?, result, run);
-        }
+        Event::EffectEnded { key, result } => match run.notices.get(key) {
+            Some(open) => return describe_notice(&open.effect, result),
+            None => return describe_result(run.pending.get(key)?, result, run),
+        },
         Event::Asked { ask } => describe_ask(ask),
         Event::ChildReported { child, report } => describe_child(child, report),
         Event::CancelAsked => "asked to stop".to_owned(),
@@ -209,6 +210,18 @@ fn describe_result(effect: &Effect, result: &EffectResult, run: &Run) -> Option<
         ) => format!("work saved as {}", kept.reference),
         _ => return None,
     })
+}
+
+fn describe_notice(effect: &Effect, result: &EffectResult) -> Option<String> {
+    match (effect, result) {
+        (Effect::Notify { notice }, EffectResult::Notified) => {
+            Some(format!("notified you: {}", first_line(&notice.title)))
+        }
+        (_, EffectResult::Failed { problem }) => {
+            Some(format!("warning: {}", first_line(&problem.message)))
+        }
+        (_, _) => None,
+    }
 }
 
 fn describe_line(answer: &LineAnswer) -> Option<String> {

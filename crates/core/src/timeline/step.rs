@@ -20,7 +20,10 @@ pub fn is_routine(effect: &Effect) -> bool {
 pub fn is_internal(effect: &Effect) -> bool {
     matches!(
         effect,
-        Effect::ReadDiff { .. } | Effect::ReadFile { .. } | Effect::WriteFile { .. }
+        Effect::ReadDiff { .. }
+            | Effect::ReadFile { .. }
+            | Effect::WriteFile { .. }
+            | Effect::Notify { .. }
     )
 }
 
@@ -58,6 +61,7 @@ pub fn describe_step(effect: &Effect) -> String {
             RunMessage::StopRun => format!("stopping run {run}"),
             RunMessage::ReportToParent { .. } => format!("reporting to run {run}"),
         },
+        Effect::Notify { notice } => format!("notifying you: {}", notice.title),
         Effect::RemoveSandbox { sandbox } => format!("removing sandbox {sandbox}"),
     }
 }

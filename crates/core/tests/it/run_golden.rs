@@ -279,6 +279,9 @@ fn every_effect() -> Vec<Effect> {
         run: RunId::new("r20261115-0942-k3f9a+login"),
         message,
     }))
+    .chain([Effect::Notify {
+        notice: Box::new(common::events::notice()),
+    }])
     .collect()
 }
 

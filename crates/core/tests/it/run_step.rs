@@ -1,5 +1,6 @@
 //! The machine of a run: what follows from what, and what holds whatever happens.
 
+mod notices;
 mod outages;
 
 use crate::common::{

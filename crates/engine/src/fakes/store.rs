@@ -161,8 +161,8 @@ impl StoreState {
             dedupe: append.dedupe.clone(),
             at: append.at,
         });
-        stored.outbox.retain(|key, _| run.pending.contains_key(key));
-        for (key, effect) in &run.pending {
+        stored.outbox.retain(|key, _| run.wants(key));
+        for (key, effect) in run.outbox() {
             let outgoing = stored.outbox.entry(key.clone());
             outgoing.or_insert_with(|| Outgoing {
                 effect: effect.clone(),
@@ -225,7 +225,11 @@ impl Store for FakeStore {
         let mut stored: Vec<&StoredRun> = state
             .runs
             .values()
-            .filter(|stored| filter == RunFilter::All || stored.run.is_active())
+            .filter(|stored| match filter {
+                RunFilter::All => true,
+                RunFilter::Active => stored.run.is_active(),
+                RunFilter::Untold => !stored.run.is_active() && !stored.outbox.is_empty(),
+            })
             .collect();
         stored.sort_by_key(|stored| std::cmp::Reverse(stored.created));
         let newest = stored.into_iter().take(limit as usize);

@@ -122,6 +122,7 @@ impl FakeOwner {
             processes: &self.process,
             forge: Some(&self.conversation),
             gate: Some(&self.gate),
+            notifier: None,
             runs_dir: PathBuf::from("/runs"),
             isolation: IsolationMode::Off,
             secrets: self.secrets.clone(),

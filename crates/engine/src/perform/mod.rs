@@ -4,6 +4,7 @@ mod agent;
 mod forge;
 mod line;
 mod merge;
+mod notify;
 mod promotion;
 mod publish;
 mod put_back;
@@ -19,8 +20,8 @@ use self::publish::Expected;
 use crate::executor::{Performer, Task};
 use crate::forge::Conversation;
 use crate::ports::{
-    AgentSource, IsolationMode, NewPullRequest, PhaseFiles, Place, ProcessRunner, PromotionGate,
-    Sandboxes, VersionControl,
+    AgentSource, IsolationMode, NewPullRequest, Notifier, PhaseFiles, Place, ProcessRunner,
+    PromotionGate, Sandboxes, VersionControl,
 };
 use drive_core::agent::AgentEvent;
 use drive_core::ids::{EffectKey, PrNumber, RunId, SandboxId};
@@ -50,6 +51,8 @@ pub struct World<'a> {
     pub forge: Option<&'a Conversation>,
     /// What judges before something is promoted; `None` where nothing is.
     pub gate: Option<&'a dyn PromotionGate>,
+    /// How a person is told something at once; `None` where nobody wants to be.
+    pub notifier: Option<&'a dyn Notifier>,
     /// Where each run has a folder for logs and private files.
     pub runs_dir: PathBuf,
     /// Whether agents may run without the kernel's help.
@@ -238,6 +241,7 @@ impl World<'_> {
                 Kind::Internal,
                 format!("a message to run `{run}` was not delivered by the executor"),
             )),
+            Effect::Notify { notice } => self.notify(task, notice),
             Effect::RemoveSandbox { sandbox } => self.remove_sandbox(task, sandbox),
         }
     }

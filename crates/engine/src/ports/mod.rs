@@ -4,6 +4,7 @@
 mod agent;
 mod clock;
 mod forge;
+mod notifier;
 mod nudges;
 mod phase_files;
 mod process;
@@ -24,6 +25,7 @@ pub use forge::{
     CheckReport, CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled,
     Post, Posted, PostedReview, Reaction, Reported, Since, StatusState,
 };
+pub use notifier::Notifier;
 pub use nudges::{Deliveries, KeptNudge, NudgeLog, Nudges};
 pub use phase_files::{FoundState, PhaseFiles};
 pub use process::{

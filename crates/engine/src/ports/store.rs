@@ -128,6 +128,8 @@ pub enum RunFilter {
     All,
     /// Active runs.
     Active,
+    /// Runs that ended with a notice that was not handed over.
+    Untold,
 }
 
 /// An effect that this owner performs now.

@@ -74,6 +74,7 @@ pub fn request() -> Request {
         after_end: AfterEnd::Remove,
         copy: Vec::new(),
         seed: Vec::new(),
+        notify: false,
         parent: None,
     }
 }

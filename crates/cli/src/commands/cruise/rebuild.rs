@@ -151,6 +151,7 @@ fn request(
         after_end: AfterEnd::Remove,
         copy: Vec::new(),
         seed: Vec::new(),
+        notify: !settings.notify.command.is_empty(),
         parent: None,
     })
 }

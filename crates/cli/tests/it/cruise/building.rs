@@ -36,7 +36,7 @@ esac
 /// Everything passes but a file with the word `bad`, and `left.txt` beside `right.txt`.
 const CHECK: &str = "targeted_tests = [\"/bin/sh\", \"-c\", \"! grep -rqx bad --include=*.txt . && ! [ -e left.txt -a -e right.txt ]\"]";
 
-fn task(id: &str, title: &str, after: &[&str], file: &str) -> Value {
+pub(super) fn task(id: &str, title: &str, after: &[&str], file: &str) -> Value {
     json!({
         "id": id, "title": title, "description": "d", "depends_on": after, "paths": [file],
         "acceptance": [
@@ -48,7 +48,7 @@ fn task(id: &str, title: &str, after: &[&str], file: &str) -> Value {
 }
 
 /// A repository on the local forge whose base says how it is verified, with this plan beside it.
-fn stage(tasks: &[Value]) -> Stage {
+pub(super) fn stage(tasks: &[Value]) -> Stage {
     let list = serde_json::to_string_pretty(tasks).unwrap();
     let plan = format!("The plan.\n\n```json tasks\n{list}\n```\n");
     let stage = Stage::new(&CODER.replace("@PLAN@", &plan), APPROVES);
@@ -66,7 +66,7 @@ fn stage(tasks: &[Value]) -> Stage {
     stage
 }
 
-fn args(stage: &Stage) -> [String; 6] {
+pub(super) fn args(stage: &Stage) -> [String; 6] {
     let plan = stage.path("plan.md").to_string_lossy().into_owned();
     [
         "cruise",

@@ -16,6 +16,7 @@ mod github;
 mod half_written;
 mod life;
 mod not_yet;
+mod notices;
 mod owners;
 mod sandboxes;
 mod terminals;

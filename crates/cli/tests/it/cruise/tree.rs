@@ -57,6 +57,7 @@ fn enter(world: &World, tasks: &[(&str, &[&str])]) {
         after_end: AfterEnd::Remove,
         copy: Vec::new(),
         seed: Vec::new(),
+        notify: false,
         parent: None,
     };
     let order = |(id, after): &(&str, &[&str])| TaskOrder {

@@ -10,6 +10,7 @@ mod cruise;
 mod isolation_text;
 mod kit;
 mod merge;
+mod notify;
 mod outage;
 mod phase;
 mod promote;

@@ -324,6 +324,13 @@ fn with_way_on(run: &Run, failure: Problem) -> Problem {
     ))
 }
 
+/// Whether a run that ended like this goes on once a person has looked at its change.
+pub(super) fn waits_for_decision(run: &Run, failure: Option<&Problem>) -> bool {
+    let is_ours =
+        |problem: &Problem| is_unpushed(problem.kind) || problem.kind == Kind::SteeringUnapproved;
+    failure.is_some_and(is_ours) && can_go_on(run, failure)
+}
+
 /// Whether commits were held back from the remote.
 pub(super) fn is_unpushed(kind: Kind) -> bool {
     matches!(kind, Kind::SecretInCommit | Kind::SecretCheckFailed)

@@ -142,6 +142,7 @@ impl SpawnFlow<'_> {
             | EffectResult::Landed { .. }
             | EffectResult::OnLine { .. }
             | EffectResult::Delivered
+            | EffectResult::Notified
             | EffectResult::OnForge { .. } => {}
         }
     }

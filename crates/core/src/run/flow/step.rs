@@ -4,7 +4,7 @@ use super::super::model::{
     Ask, ChildReport, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAnswer, Note,
     OutcomeStatus, OwnPost, Request, Run, RunKind, RunMessage, Spent, Timer,
 };
-use super::{cruise, phase, resume, shutdown, spawn, tree};
+use super::{cruise, notify, phase, resume, shutdown, spawn, tree};
 use crate::ids::{CommitSha, EffectKey, RunId};
 use crate::problem::{Kind, Problem};
 use crate::process::add_layers;
@@ -29,7 +29,7 @@ pub fn step(
     event: Event,
     now: Timestamp,
 ) -> Result<(Run, Vec<EffectKey>), IllegalEvent> {
-    let known: Vec<EffectKey> = run.pending.keys().cloned().collect();
+    let known: Vec<EffectKey> = run.outbox().map(|(key, _)| key.clone()).collect();
     match event {
         Event::Requested { request } => begin(&mut run, *request, now)?,
         Event::ProcessStarted { key, identity } => {
@@ -37,6 +37,8 @@ pub fn step(
             run.count_used(&key);
             run.processes.insert(key, identity);
         }
+        // What is noted of a notice is that its program is about to be started.
+        Event::Noted { key, .. } if run.notices.begin(&key) => {}
         Event::Noted { key, note } => {
             require_pending(&run, &key, "a note")?;
             if let Some(record) = run.flow.record_mut() {
@@ -60,6 +62,12 @@ pub fn step(
                 | Note::Command { .. } => {}
             }
         }
+        Event::EffectEnded { key, result } if run.notices.get(&key).is_some() => {
+            if !notify::ended(&mut run, &key, &result) {
+                let what = format!("a result of another kind for `{key}`");
+                return Err(illegal(&run, &what));
+            }
+        }
         Event::EffectEnded { key, result } => effect_ended(&mut run, &key, result, now)?,
         Event::Woken { timer } => woken(&mut run, timer, now),
         Event::Asked { ask } => asked(&mut run, ask, now)?,
@@ -72,6 +80,7 @@ pub fn step(
     }
     stop_when_idle(&mut run, now);
     tree::report_change(&mut run);
+    notify::decide(&mut run, now);
     let pending = &run.pending;
     run.forge_waits.retain(|key, _| pending.contains_key(key));
     let gone = |key: &&EffectKey| !run.pending.contains_key(*key);
@@ -79,12 +88,8 @@ pub fn step(
     for key in gone {
         run.count_used(&key);
     }
-    let decided = run
-        .pending
-        .keys()
-        .filter(|key| !known.contains(key))
-        .cloned()
-        .collect();
+    let wanted = run.outbox().map(|(key, _)| key);
+    let decided = wanted.filter(|key| !known.contains(key)).cloned().collect();
     Ok((run, decided))
 }
 
@@ -176,6 +181,7 @@ fn fits(effect: &Effect, result: &EffectResult) -> bool {
         EffectResult::PullRequestOpened { .. } => matches!(effect, Effect::OpenPullRequest { .. }),
         EffectResult::OnLine { .. } => matches!(effect, Effect::OnLine { .. }),
         EffectResult::Delivered => matches!(effect, Effect::ToRun { .. }),
+        EffectResult::Notified => matches!(effect, Effect::Notify { .. }),
         EffectResult::SandboxRemoved { .. } => matches!(effect, Effect::RemoveSandbox { .. }),
     }
 }
@@ -269,6 +275,7 @@ fn remember(run: &mut Run, key: &EffectKey, effect: &Effect, result: &EffectResu
         | EffectResult::Conflicted { .. }
         | EffectResult::OnLine { .. }
         | EffectResult::Delivered
+        | EffectResult::Notified
         | EffectResult::Failed { .. } => {}
     }
 }

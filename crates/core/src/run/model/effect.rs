@@ -4,6 +4,7 @@ use super::forge_act::{ForgeAct, ForgeAnswer};
 use super::job::AgentJob;
 use super::line::{LineAct, LineAnswer};
 use super::merge::{BranchAt, MergeWhen};
+use super::notice::Notice;
 use super::outcome::{BranchTip, CommitSummary, Published};
 use super::tree::RunMessage;
 use crate::Problem;
@@ -197,6 +198,11 @@ pub enum Effect {
         /// The message.
         message: RunMessage,
     },
+    /// Tell a person something, by the program of their settings.
+    Notify {
+        /// What they are told.
+        notice: Box<Notice>,
+    },
     /// Save unsaved work, then remove a sandbox.
     RemoveSandbox {
         /// The sandbox.
@@ -239,6 +245,7 @@ impl Effect {
             Effect::CheckLanded { .. } => "checkLanded",
             Effect::OnLine { act } => act.name(),
             Effect::ToRun { message, .. } => message.name(),
+            Effect::Notify { .. } => "notify",
             Effect::RemoveSandbox { .. } => "removeSandbox",
         }
     }
@@ -380,6 +387,8 @@ pub enum EffectResult {
     },
     /// The other run has the message in its journal.
     Delivered,
+    /// The person was told, or nobody wants to be.
+    Notified,
     /// The sandbox is gone.
     SandboxRemoved {
         /// The saved work.

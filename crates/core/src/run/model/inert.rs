@@ -42,6 +42,7 @@ impl Effect {
             | Effect::CheckLanded { .. }
             | Effect::OnLine { .. }
             | Effect::ToRun { .. }
+            | Effect::Notify { .. }
             | Effect::RemoveSandbox { .. } => {}
         }
         self

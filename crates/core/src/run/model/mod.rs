@@ -14,6 +14,8 @@ mod job;
 mod ledger;
 mod line;
 mod merge;
+mod notice;
+mod notices;
 mod outcome;
 mod phase;
 mod promotion;
@@ -47,6 +49,8 @@ pub use job::{AgentJob, JobComment, JobFinding, JobInput};
 pub use ledger::Ledger;
 pub use line::{CarOrder, ContractCheck, LineAct, LineAnswer, Receipt, ReceiptResult};
 pub use merge::{BranchAt, Merge, MergeStep, MergeWhen};
+pub use notice::{Notice, NoticeEvent};
+pub use notices::{Notices, OpenNotice};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use phase::{
     ClosingPost, Counts, Description, Halt, HoldFor, PLAN_PATH, Panel, Pause, Phase, PhaseEnd,

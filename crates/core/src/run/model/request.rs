@@ -52,6 +52,9 @@ pub struct Request {
     pub copy: Vec<String>,
     /// Caches to clone or link.
     pub seed: Vec<String>,
+    /// Whether a person is told at once what they need to know of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub notify: bool,
     /// The run that started this one; `None` for a run that a person started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,

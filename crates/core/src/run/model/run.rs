@@ -2,6 +2,7 @@
 
 use super::build::Build;
 use super::effect::Effect;
+use super::notices::Notices;
 use super::outcome::{Outcome, Spent, Work};
 use super::phase::Phase;
 use super::record::Record;
@@ -62,6 +63,9 @@ pub struct Run {
     /// What it posted on the forge, by the effect that did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub posts: Vec<OwnPost>,
+    /// What a person was told at once.
+    #[serde(default, skip_serializing_if = "Notices::is_empty")]
+    pub notices: Notices,
     /// The state of its flow.
     pub flow: Flow,
     /// What a person granted beyond the budget that was asked for.
@@ -157,6 +161,7 @@ impl Run {
             layers: Vec::new(),
             warnings: Vec::new(),
             posts: Vec::new(),
+            notices: Notices::default(),
             flow: Flow::Awaiting,
             granted: None,
             stop_asked: false,
@@ -171,6 +176,17 @@ impl Run {
     /// Whether it has not ended.
     pub fn is_active(&self) -> bool {
         self.outcome.is_none()
+    }
+
+    /// Everything that is to be done now: what is pending, and the next notice.
+    pub fn outbox(&self) -> impl Iterator<Item = (&EffectKey, &Effect)> {
+        let notice = self.notices.next().map(|open| (&open.key, &open.effect));
+        self.pending.iter().chain(notice)
+    }
+
+    /// Whether the result of an effect is still wanted.
+    pub fn wants(&self, key: &EffectKey) -> bool {
+        self.pending.contains_key(key) || self.notices.next().is_some_and(|open| open.key == *key)
     }
 
     /// Whether it is a watched phase, which outlives its owners.
@@ -297,11 +313,15 @@ impl Run {
     /// Decides an effect: from now on it may happen.
     pub(in crate::run) fn decide(&mut self, effect: Effect) -> EffectKey {
         let effect = effect.inert(&self.said());
-        let name = effect.name();
-        let count = self.decided.entry(name.to_owned()).or_default();
-        *count += 1;
-        let key = EffectKey::new(format!("{name}/{count}"));
+        let key = self.new_key(effect.name());
         self.pending.insert(key.clone(), effect);
         key
+    }
+
+    /// A key that no effect of this run had.
+    pub(in crate::run) fn new_key(&mut self, name: &str) -> EffectKey {
+        let count = self.decided.entry(name.to_owned()).or_default();
+        *count += 1;
+        EffectKey::new(format!("{name}/{count}"))
     }
 }

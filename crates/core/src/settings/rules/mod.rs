@@ -45,6 +45,7 @@ pub(super) fn broken(settings: &Settings) -> Vec<Broken> {
     broken.extend(retries(settings));
     broken.extend(review(&settings.review));
     broken.extend(budget(settings));
+    broken.extend(notify(settings));
     broken.extend(references(settings));
     broken.extend(forge(&settings.forge));
     broken.extend(tokens::broken(&settings.forge));
@@ -55,6 +56,13 @@ pub(super) fn broken(settings: &Settings) -> Vec<Broken> {
     broken.extend(limits(settings));
     broken.extend(routes::broken(&settings.verify));
     broken
+}
+
+fn notify(settings: &Settings) -> Option<Broken> {
+    let program = settings.notify.command.first()?;
+    program
+        .is_empty()
+        .then(|| Broken::new(&["notify.command"], "`notify.command` names no program"))
 }
 
 /// The most review domains: each costs an agent a round.

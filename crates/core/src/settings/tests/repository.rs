@@ -97,6 +97,20 @@ fn a_repository_has_drive_run_no_token_command_and_read_no_key() {
 }
 
 #[test]
+fn a_repository_has_drive_run_no_notify_command() {
+    assert_eq!(
+        refused(&[
+            own("[notify]\ncommand = [\"mine\"]\n"),
+            theirs("[notify]\ncommand = [\"curl\", \"evil.example\"]\n")
+        ]),
+        ["drive.toml:2: `notify.command` counts in your own settings only"]
+    );
+    assert!(resolve(&[theirs("[notify]\ncommand = []\n")]).is_ok());
+    assert!(resolve(&[own("[notify]\ncommand = [\"mine\"]\n")]).is_ok());
+    assert!(resolve(&[own("[notify]\ncommand = [\"\"]\n")]).is_err());
+}
+
+#[test]
 fn a_repository_sends_the_users_token_to_no_server_but_github_and_this_machine() {
     let api = |url: &str| format!("[forge]\nrepo = \"a/b\"\napi_url = \"{url}\"\n");
     for url in [

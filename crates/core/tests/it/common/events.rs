@@ -58,6 +58,7 @@ pub fn events() -> Vec<Event> {
             branch: None,
         },
         EffectResult::Delivered,
+        EffectResult::Notified,
         verification::verified(verification::passed(&"b".repeat(40), &verification::base())),
         EffectResult::Failed { problem: problem() },
     ];
@@ -122,4 +123,20 @@ pub fn events() -> Vec<Event> {
     }));
     all.extend(cruise::events());
     all
+}
+
+/// What a person is told about a task.
+pub fn notice() -> drive_core::run::Notice {
+    drive_core::run::Notice {
+        event: drive_core::run::NoticeEvent::Blocked,
+        run_id: run_id(),
+        kind: "cruise".into(),
+        repo: "/repo".into(),
+        title: "task `login` is blocked: Fix the login".into(),
+        reason: "a test fails".into(),
+        task: Some(TaskId::new("login")),
+        command: Some("drive cruise retry login".into()),
+        url: Some("https://example.com/pull/7".into()),
+        at: at(5),
+    }
 }

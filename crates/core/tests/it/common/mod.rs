@@ -66,6 +66,7 @@ pub fn request(publish: Publish, after_end: AfterEnd) -> Request {
         after_end,
         copy: vec![".env.example".into()],
         seed: vec!["target".into()],
+        notify: false,
         parent: None,
     }
 }
@@ -363,6 +364,7 @@ pub fn good(effect: &Effect) -> EffectResult {
             answer: line_answer(act),
         },
         Effect::ToRun { .. } => EffectResult::Delivered,
+        Effect::Notify { .. } => EffectResult::Notified,
         Effect::RemoveSandbox { .. } => EffectResult::SandboxRemoved {
             kept: Some(kept()),
             branch: None,

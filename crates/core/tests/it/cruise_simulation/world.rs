@@ -276,6 +276,7 @@ impl World {
             Effect::CheckLanded { .. } => common::good(&one.effect),
             Effect::OnLine { act } => panic!("{}", act.name()),
             Effect::ToRun { run, .. } => panic!("a message to {run}"),
+            Effect::Notify { .. } => EffectResult::Notified,
             Effect::RemoveSandbox { .. } => {
                 assert!(self.git.alive.is_empty(), "an agent lost its sandbox");
                 let kept = self.git.remove(self.clock.now());

@@ -33,6 +33,7 @@ pub fn spawn_request(world: &FakeWorld) -> Request {
         after_end: AfterEnd::Remove,
         copy: Vec::new(),
         seed: Vec::new(),
+        notify: false,
         parent: None,
     }
 }

@@ -152,6 +152,7 @@ impl PhaseFlow<'_> {
             | EffectResult::Landed { .. }
             | EffectResult::OnLine { .. }
             | EffectResult::Delivered
+            | EffectResult::Notified
             | EffectResult::SandboxRemoved { .. } => {}
         }
     }

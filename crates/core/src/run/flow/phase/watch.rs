@@ -63,6 +63,7 @@ impl PhaseFlow<'_> {
             | Effect::CheckLanded { .. }
             | Effect::OnLine { .. }
             | Effect::ToRun { .. }
+            | Effect::Notify { .. }
             | Effect::RemoveSandbox { .. } => false,
         })
     }

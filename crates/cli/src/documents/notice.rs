@@ -1,0 +1,48 @@
+//! `drive.notice/1`.
+
+use super::value::path_text;
+use drive_core::run::{Notice, NoticeEvent};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What `notify.command` reads on its standard input.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct NoticeDocument {
+    event: NoticeEvent,
+    /// The run that was started.
+    run_id: String,
+    /// The command of the run: `spawn`, `spawn-team` or `cruise`.
+    kind: String,
+    /// The repository.
+    repo: String,
+    /// One line for a headline.
+    title: String,
+    /// The reason, or what is known besides.
+    reason: String,
+    /// The task of a cruise that it is about.
+    task: Option<String>,
+    /// The command that helps.
+    command: Option<String>,
+    /// The pull request.
+    url: Option<String>,
+    /// When it happened.
+    at: String,
+}
+
+impl NoticeDocument {
+    pub(crate) fn new(notice: &Notice) -> Self {
+        Self {
+            event: notice.event,
+            run_id: notice.run_id.to_string(),
+            kind: notice.kind.clone(),
+            repo: path_text(&notice.repo),
+            title: notice.title.clone(),
+            reason: notice.reason.clone(),
+            task: notice.task.as_ref().map(ToString::to_string),
+            command: notice.command.clone(),
+            url: notice.url.clone(),
+            at: notice.at.to_string(),
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! What a person is told at once, by the program of their settings: what waits for them, which tasks
+//! landed or are blocked, how a run ended, and how much of its budget is left.
+//!
+//! Every notice has a name that says which occurrence it is about. A name is told once in the life of a
+//! run, so neither a resumed run nor a repeated event tells it again. A child tells only that its plan
+//! waits for an approval, which its root cannot see; everything else is told by the root.
+
+use super::super::model::{
+    Build, ChildState, Effect, EffectResult, Flow, Notice, NoticeEvent, OpenNotice, Outcome,
+    OutcomeStatus, Phase, PlanCheck, Request, Run, Spent, Stage, TaskState,
+};
+use super::super::tasks::{TaskLabel, tasks};
+use super::cruise::needs_budget;
+use super::shutdown;
+use super::tree::root_id;
+use crate::agent::answer::title_of;
+use crate::agent::{Budget, Cost};
+use crate::ids::{EffectKey, TaskId};
+use crate::problem::Kind;
+use crate::review::Move;
+use crate::time::Timestamp;
+
+/// How much of a budget is used when a person is warned, in percent.
+const SOFT_PERCENT: u64 = 80;
+/// How many characters of a reason are told.
+const LONGEST_REASON: usize = 500;
+/// How the one warning about a program that does not work begins.
+const WARNING: &str = "could not notify you";
+
+/// One thing to tell, before it has its place.
+struct Draft {
+    name: String,
+    event: NoticeEvent,
+    words: String,
+    reason: String,
+    task: Option<TaskId>,
+    command: Option<String>,
+}
+
+/// Decides to tell what was not told before.
+pub(super) fn decide(run: &mut Run, now: Timestamp) {
+    let Some(request) = run.request.clone().filter(|request| request.notify) else {
+        return;
+    };
+    for draft in drafts(run, &request) {
+        if run.notices.told.contains(&draft.name) {
+            continue;
+        }
+        run.notices.told.insert(draft.name.clone());
+        let notice = Box::new(notice(run, &request, draft, now));
+        let effect = Effect::Notify { notice };
+        let key = run.new_key(effect.name());
+        run.notices.open.push(OpenNotice {
+            key,
+            effect,
+            begun: false,
+        });
+    }
+}
+
+/// A notice was handed over, or could not be. Returns false where the result does not fit.
+pub(super) fn ended(run: &mut Run, key: &EffectKey, result: &EffectResult) -> bool {
+    match result {
+        EffectResult::Notified => {}
+        EffectResult::Failed { problem } => {
+            // A program that hangs must not hold up a run for as many deadlines as there are notices.
+            if problem.kind == Kind::NotifyTimedOut {
+                run.notices.open.retain(|open| open.key == *key);
+            }
+            if !run.warnings.iter().any(|text| text.starts_with(WARNING)) {
+                run.warnings.push(format!("{WARNING}: {problem}"));
+            }
+        }
+        _ => return false,
+    }
+    run.notices.open.retain(|open| open.key != *key);
+    true
+}
+
+fn notice(run: &Run, request: &Request, draft: Draft, now: Timestamp) -> Notice {
+    let url = run.work.pull_request.as_ref().map(|pr| pr.url.clone());
+    Notice {
+        event: draft.event,
+        run_id: crate::ids::RunId::new(root_id(&run.id)),
+        kind: request.kind.as_str().to_owned(),
+        repo: request.repo.clone(),
+        title: format!("{}: {}", draft.words, title_of(&request.task)),
+        reason: cut(&draft.reason),
+        task: draft.task,
+        command: draft.command,
+        url: url.filter(|url| url.starts_with("http")),
+        at: now,
+    }
+}
+
+fn drafts(run: &Run, request: &Request) -> Vec<Draft> {
+    if request.parent.is_some() {
+        return approval(run).into_iter().collect();
+    }
+    let mut drafts = Vec::new();
+    if let Flow::Cruise { build } = &run.flow {
+        drafts.extend(of_tasks(run, build));
+    }
+    if let Some(outcome) = &run.outcome {
+        drafts.extend(end(run, outcome));
+        return drafts;
+    }
+    if run.shutdown.is_some() {
+        return drafts;
+    }
+    drafts.extend(soft_line(run));
+    drafts.extend(approval(run));
+    drafts.extend(limit(run));
+    if let Flow::Cruise { .. } = &run.flow {
+        drafts.extend(of_children(run));
+        drafts.extend(standstill(run));
+    }
+    drafts
+}
+
+/// The tasks of a cruise that landed or are blocked.
+fn of_tasks<'r>(run: &'r Run, build: &'r Build) -> impl Iterator<Item = Draft> + 'r {
+    let all = build.tasks.len();
+    let landed = build.tasks.values();
+    let landed = landed.filter(|task| matches!(task.state, TaskState::Landed { .. }));
+    let landed = landed.count();
+    build.tasks.iter().filter_map(move |(id, task)| {
+        let (name, event, words, reason, command) = match &task.state {
+            TaskState::Landed { .. } => (
+                format!("landed/{id}"),
+                NoticeEvent::Landed,
+                format!("task `{id}` landed"),
+                format!("{landed} of {} landed", counted(all)),
+                format!("drive cruise status {}", run.id),
+            ),
+            TaskState::Blocked { why, .. } => (
+                format!("blocked/{id}/{}", task.runs.len()),
+                NoticeEvent::Blocked,
+                format!("task `{id}` is blocked"),
+                why.clone(),
+                format!("drive cruise retry {id} --cruise {}", run.id),
+            ),
+            TaskState::Waiting { .. }
+            | TaskState::Building { .. }
+            | TaskState::Landing { .. }
+            | TaskState::Skipped => return None,
+        };
+        Some(Draft {
+            name,
+            event,
+            words,
+            reason,
+            task: Some(id.clone()),
+            command: Some(command),
+        })
+    })
+}
+
+fn counted(tasks: usize) -> String {
+    match tasks {
+        1 => "1 task".to_owned(),
+        many => format!("{many} tasks"),
+    }
+}
+
+/// How a run ended. A person who stopped it knows.
+fn end(run: &Run, outcome: &Outcome) -> Option<Draft> {
+    let failure = outcome.failure.as_ref();
+    let is_over_budget = failure.is_some_and(|problem| problem.kind == Kind::BudgetExceeded);
+    let (event, words) = match outcome.status {
+        OutcomeStatus::Cancelled => return None,
+        OutcomeStatus::Succeeded => (NoticeEvent::Done, "done"),
+        OutcomeStatus::Failed | OutcomeStatus::TimedOut | OutcomeStatus::NeedsHuman
+            if is_over_budget =>
+        {
+            (NoticeEvent::Budget, "stopped, the budget is used up")
+        }
+        OutcomeStatus::NeedsHuman => (NoticeEvent::NeedsYou, "needs you"),
+        OutcomeStatus::Failed | OutcomeStatus::TimedOut
+            if shutdown::waits_for_decision(run, failure) =>
+        {
+            (NoticeEvent::NeedsYou, "needs you")
+        }
+        OutcomeStatus::Failed => (NoticeEvent::Failed, "failed"),
+        OutcomeStatus::TimedOut => (NoticeEvent::Failed, "timed out"),
+    };
+    let hint = failure.and_then(|problem| problem.hint.as_deref());
+    let usual = match &run.flow {
+        Flow::Cruise { .. } => format!("drive cruise report {}", run.id),
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Phase { .. } => {
+            format!("drive runs show {}", run.id)
+        }
+    };
+    Some(Draft {
+        name: format!("ended/{}", outcome.ended_at),
+        event,
+        words: words.to_owned(),
+        reason: failure.map_or_else(|| made(run), |problem| problem.message.clone()),
+        task: None,
+        command: hint.and_then(command_in).or(Some(usual)),
+    })
+}
+
+/// What a run that succeeded made.
+fn made(run: &Run) -> String {
+    if let Flow::Cruise { build } = &run.flow {
+        let landed = build.tasks.values();
+        let landed = landed.filter(|task| matches!(task.state, TaskState::Landed { .. }));
+        return format!(
+            "{} of {} landed",
+            landed.count(),
+            counted(build.tasks.len())
+        );
+    }
+    match (&run.work.pull_request, &run.work.branch) {
+        (Some(pr), _) => format!("its work is on pull request #{}", pr.number),
+        (None, Some(branch)) => format!("its work is on branch `{branch}`"),
+        (None, None) => "it changed nothing".to_owned(),
+    }
+}
+
+/// The first `drive` command that a hint names.
+fn command_in(text: &str) -> Option<String> {
+    let mut quoted = text.split('`').skip(1).step_by(2);
+    let command = quoted.find(|one| one.starts_with("drive "))?;
+    Some(command.to_owned())
+}
+
+/// Most of the budget is used.
+fn soft_line(run: &Run) -> Option<Draft> {
+    let (budget, spent) = (run.budget(), used(run));
+    let percent = percent_of(budget, spent)?;
+    if percent < SOFT_PERCENT || is_used_up(run) {
+        return None;
+    }
+    Some(Draft {
+        name: format!("soft/{}", amount(budget)),
+        event: NoticeEvent::Budget,
+        words: format!("{percent}% of the budget is used"),
+        reason: "it stops when the budget is used up".to_owned(),
+        task: None,
+        command: Some(extend(run)),
+    })
+}
+
+/// What its agents used so far, and those of its children.
+fn used(run: &Run) -> Spent {
+    let at_work = run.using.values().copied();
+    at_work.fold(run.spent_in_all(), Spent::plus)
+}
+
+/// How much of a budget is used, in percent of the limit that is nearer.
+fn percent_of(budget: Budget, spent: Spent) -> Option<u64> {
+    let of = |used: u64, allowed: u64| (allowed > 0).then(|| used.saturating_mul(100) / allowed);
+    let tokens = budget
+        .tokens
+        .and_then(|allowed| of(spent.usage.counted(), allowed));
+    let cost = budget.cost.zip(spent.cost);
+    let cost = cost.and_then(|(allowed, used)| of(used.micro_usd(), allowed.micro_usd()));
+    tokens.max(cost)
+}
+
+fn is_used_up(run: &Run) -> bool {
+    let spent = run.spent_in_all();
+    run.budget().minus(spent.usage, spent.cost).is_used_up()
+}
+
+/// A budget in a name: one that was raised is another one.
+fn amount(budget: Budget) -> String {
+    let tokens = budget.tokens.unwrap_or(0);
+    let micro_usd = budget.cost.map_or(0, Cost::micro_usd);
+    format!("{tokens}/{micro_usd}")
+}
+
+fn extend(run: &Run) -> String {
+    format!("drive runs extend {} {}", run.id, run.extension())
+}
+
+fn used_up(run: &Run, why: &str) -> Draft {
+    Draft {
+        name: format!("hard/{}", amount(run.budget())),
+        event: NoticeEvent::Budget,
+        words: "waits, the budget is used up".to_owned(),
+        reason: why.to_owned(),
+        task: None,
+        command: Some(extend(run)),
+    }
+}
+
+/// A plan that a person must approve.
+fn approval(run: &Run) -> Option<Draft> {
+    let Flow::Phase { phase } = &run.flow else {
+        return None;
+    };
+    if !run.is_watched() || run.outcome.is_some() || run.shutdown.is_some() {
+        return None;
+    }
+    let head = run.work.head_sha.as_ref().filter(|_| awaits(phase))?;
+    Some(Draft {
+        name: format!("approve/{head}"),
+        event: NoticeEvent::NeedsYou,
+        words: "needs you".to_owned(),
+        reason: "the plan waits for your approval or comments".to_owned(),
+        task: None,
+        command: Some(format!("drive cruise approve {}", root_id(&run.id))),
+    })
+}
+
+/// Whether nothing but an approval is missing.
+fn awaits(phase: &Phase) -> bool {
+    let is_quiet = phase.stage == Stage::Watching && phase.pause.is_none() && phase.retry.is_none();
+    let is_ready = matches!(phase.plan, PlanCheck::Valid { .. }) && phase.next == Move::Done;
+    let is_unmet = phase.watch.objections.is_empty() && phase.watch.trouble.is_none();
+    is_quiet && is_ready && is_unmet && phase.end.is_none()
+}
+
+/// A limit that a person must raise.
+fn limit(run: &Run) -> Option<Draft> {
+    if matches!(run.flow, Flow::Cruise { .. }) {
+        return needs_budget(run).then(|| used_up(run, "no task can go on without more of it"));
+    }
+    let why = run.limit()?;
+    if is_used_up(run) {
+        return Some(used_up(run, why));
+    }
+    let rounds = match &run.flow {
+        Flow::Phase { phase } => phase.rounds + phase.extra_rounds,
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => 0,
+    };
+    Some(Draft {
+        name: format!("limit/{rounds}/{why}"),
+        event: NoticeEvent::NeedsYou,
+        words: "needs you".to_owned(),
+        reason: why.to_owned(),
+        task: None,
+        command: Some(format!("drive runs extend {} --rounds 3", run.id)),
+    })
+}
+
+/// Children that wait for a person, while others may go on.
+fn of_children(run: &Run) -> impl Iterator<Item = Draft> + '_ {
+    let live = run.children.iter().filter(|(_, child)| child.is_live());
+    live.filter_map(|(id, child)| {
+        let report = child.report.as_ref()?;
+        let ChildState::NeedsPerson { why } = &report.state else {
+            return None;
+        };
+        let head = report.head_sha.as_ref().map_or("", |sha| sha.as_str());
+        Some(Draft {
+            name: format!("child/{id}/{head}/{why}"),
+            event: NoticeEvent::NeedsYou,
+            words: "needs you".to_owned(),
+            reason: format!("task `{}`: {why}", child.task),
+            task: Some(child.task.clone()),
+            command: Some(format!("drive runs extend {id} --rounds 3")),
+        })
+    })
+}
+
+/// A cruise in which only blocked tasks, and those that wait for them, are left.
+fn standstill(run: &Run) -> Option<Draft> {
+    let tasks = tasks(run);
+    let blocked: Vec<String> = tasks
+        .iter()
+        .filter(|task| task.state == TaskLabel::Blocked)
+        .map(|task| format!("`{}`", task.id))
+        .collect();
+    let is_moving = |state: TaskLabel| match state {
+        TaskLabel::Ready | TaskLabel::Running | TaskLabel::InReview | TaskLabel::Verifying => true,
+        TaskLabel::Pending | TaskLabel::Landed | TaskLabel::Blocked | TaskLabel::Skipped => false,
+    };
+    if blocked.is_empty() || tasks.iter().any(|task| is_moving(task.state)) {
+        return None;
+    }
+    let attempts: u32 = tasks.iter().map(|task| task.attempts).sum();
+    let what = match blocked.as_slice() {
+        [one] => format!("task {one} is blocked"),
+        many => format!("{} tasks are blocked: {}", many.len(), many.join(", ")),
+    };
+    Some(Draft {
+        name: format!("standstill/{attempts}/{}", blocked.join(",")),
+        event: NoticeEvent::NeedsYou,
+        words: "needs you".to_owned(),
+        reason: format!("{what}; nothing else can go on"),
+        task: None,
+        command: Some(format!("drive cruise status {}", run.id)),
+    })
+}
+
+fn cut(text: &str) -> String {
+    let text = text.trim();
+    if text.chars().count() <= LONGEST_REASON {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(LONGEST_REASON - 1).collect();
+    format!("{kept}…")
+}

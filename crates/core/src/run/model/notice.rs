@@ -1,0 +1,54 @@
+//! A notice: what a person is told at once, by a program of their own.
+
+use crate::ids::{RunId, TaskId};
+use crate::time::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What a person is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Notice {
+    /// What happened.
+    pub event: NoticeEvent,
+    /// The run that the person started.
+    pub run_id: RunId,
+    /// The command of the run.
+    pub kind: String,
+    /// The repository.
+    pub repo: PathBuf,
+    /// One line for a headline.
+    pub title: String,
+    /// The reason, or what is known besides.
+    pub reason: String,
+    /// The task of a cruise that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// The command that helps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The pull request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// When it happened.
+    pub at: Timestamp,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum NoticeEvent {
+    /// The run waits for a person.
+    NeedsYou,
+    /// A task landed on the branch of its cruise.
+    Landed,
+    /// A task is blocked; others go on.
+    Blocked,
+    /// The run succeeded.
+    Done,
+    /// The run failed.
+    Failed,
+    /// Most of the budget is used, or all of it.
+    Budget,
+}

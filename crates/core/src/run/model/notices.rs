@@ -1,0 +1,60 @@
+//! What a person was told of a run, and what is still to be told.
+
+use super::effect::Effect;
+use crate::ids::EffectKey;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// What a person was told of a run, and what is still to be told. It stands beside the pending effects:
+/// no flow waits for a notice.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Notices {
+    /// The names of all notices so far: none is told twice.
+    pub told: BTreeSet<String>,
+    /// Notices that were not handed over, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<OpenNotice>,
+}
+
+/// A notice that was not handed over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenNotice {
+    /// The key of its effect.
+    pub key: EffectKey,
+    /// The effect that hands it over.
+    pub effect: Effect,
+    /// Whether the person's program was about to be started: it may have been, so it is not started
+    /// again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub begun: bool,
+}
+
+impl Notices {
+    /// Whether nothing was ever told.
+    pub fn is_empty(&self) -> bool {
+        self.told.is_empty() && self.open.is_empty()
+    }
+
+    /// The notice that is handed over now: one at a time, so that they arrive in order.
+    pub fn next(&self) -> Option<&OpenNotice> {
+        self.open.first()
+    }
+
+    /// The open notice of an effect.
+    pub fn get(&self, key: &EffectKey) -> Option<&OpenNotice> {
+        self.open.iter().find(|open| open.key == *key)
+    }
+
+    /// The program is about to be started with this notice. Returns false where it is not open.
+    pub(in crate::run) fn begin(&mut self, key: &EffectKey) -> bool {
+        match self.open.iter_mut().find(|open| open.key == *key) {
+            Some(open) => {
+                open.begun = true;
+                true
+            }
+            None => false,
+        }
+    }
+}
