@@ -31,7 +31,11 @@ pub(crate) struct App {
 impl App {
     /// The context the global options ask for.
     pub(crate) fn new(global: GlobalArgs) -> Self {
-        let environment = Environment::load();
+        Self::in_environment(global, Environment::load())
+    }
+
+    /// The same in another environment than this process has.
+    pub(crate) fn in_environment(global: GlobalArgs, environment: Environment) -> Self {
         let output = Arc::new(Output::new(&global, &environment));
         logging::start(&output, &environment, global.verbose);
         Self {

@@ -151,7 +151,10 @@ impl Observer for Progress<'_> {
             seen.agents.insert((run.clone(), key.clone()), one);
             seen.now = Some(describe_step(effect));
         }
-        let line = format!("{} {}", elapsed(self.started), describe_step(effect));
+        // Tasks are built side by side, so each step says whose it is.
+        let whose = run.as_str().split_once('+');
+        let whose = whose.map_or_else(String::new, |(_, task)| format!("{task}: "));
+        let line = format!("{} {whose}{}", elapsed(self.started), describe_step(effect));
         if is_routine(effect) {
             return self.output.detail(line);
         }

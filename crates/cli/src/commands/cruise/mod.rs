@@ -13,7 +13,9 @@ mod tasks;
 mod telling;
 
 pub(crate) use ask::extend_limits;
+pub(crate) use report::audit_text;
 pub(crate) use resume::resume_cruise;
+pub(crate) use run::build_terms;
 
 use crate::answer::Outcome;
 use crate::app::App;

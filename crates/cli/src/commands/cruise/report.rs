@@ -27,6 +27,12 @@ pub(super) fn report(app: &App, id: Option<&str>) -> Outcome {
     Answer::new(&document, Printable(&text).to_string())
 }
 
+/// The audit of a cruise as text; `None` where it has no plan.
+pub(crate) fn audit_text(run: &Run) -> Option<String> {
+    let text = text(run, &audit(run)?);
+    Some(Printable(&text).to_string())
+}
+
 fn no_audit(run: &Run) -> Problem {
     let why = if is_cruise(run) && run.children.is_empty() {
         "it only plans"

@@ -149,29 +149,6 @@ impl RunArgs {
         flags
     }
 
-    /// The root of a cruise: its plan, and how its tasks are built.
-    fn build_terms(&self, settings: &Settings, terms: &PhaseTerms, plan: PlanFrom) -> BuildTerms {
-        let count = |number: u32| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
-        let line = LineTerms {
-            plan,
-            task: Box::new(PhaseTerms {
-                makes: Makes::Change,
-                watch: None,
-                branch: None,
-                ..terms.clone()
-            }),
-            named: self.branch.is_some(),
-            slots: count(settings.verify.max_parallel),
-            patience: settings.cruise.inactivity_timeout.get(),
-            level: self.level.into(),
-        };
-        BuildTerms {
-            tasks: Vec::new(),
-            max_parallel: count(settings.cruise.max_parallel),
-            line: Some(Box::new(line)),
-        }
-    }
-
     /// The request of the root whose plan this one writes, or brings.
     fn root(&self, settings: &Settings, planning: Request) -> Result<Request, Problem> {
         let Some(terms) = planning.kind.phase_terms().cloned() else {
@@ -190,7 +167,10 @@ impl RunArgs {
                 request: Box::new(planning.clone()),
             },
         };
-        let terms = self.build_terms(settings, &terms, plan);
+        let mut terms = build_terms(settings, &terms, plan, self.level.into());
+        if let Some(line) = &mut terms.line {
+            line.named = self.branch.is_some();
+        }
         Ok(Request {
             kind: RunKind::Build(Box::new(terms)),
             ..planning
@@ -211,6 +191,34 @@ impl RunArgs {
             },
             ..usual
         })
+    }
+}
+
+/// The root of a cruise: its plan, and how its tasks are built.
+pub(crate) fn build_terms(
+    settings: &Settings,
+    terms: &PhaseTerms,
+    plan: PlanFrom,
+    level: Level,
+) -> BuildTerms {
+    let count = |number: u32| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+    let line = LineTerms {
+        plan,
+        task: Box::new(PhaseTerms {
+            makes: Makes::Change,
+            watch: None,
+            branch: None,
+            ..terms.clone()
+        }),
+        named: false,
+        slots: count(settings.verify.max_parallel),
+        patience: settings.cruise.inactivity_timeout.get(),
+        level,
+    };
+    BuildTerms {
+        tasks: Vec::new(),
+        max_parallel: count(settings.cruise.max_parallel),
+        line: Some(Box::new(line)),
     }
 }
 

@@ -1,11 +1,12 @@
-//! `drive demo`: a planning cruise in a temporary repository, with scripted agents and the local
-//! forge.
+//! `drive demo`: a whole cruise in a temporary repository, with scripted agents and the local forge.
 
 mod place;
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
+use crate::commands::cruise::{audit_text, build_terms};
 use crate::commands::phase_terms::usual_terms;
+use crate::commands::verify::OwnVerifier;
 use crate::documents::{DemoDocument, RunSummary};
 use crate::progress::Progress;
 use crate::wiring::Wiring;
@@ -15,11 +16,13 @@ use drive_core::forge::marker::visible;
 use drive_core::ids::{PrNumber, RemoteName, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    AfterEnd, DoneWhen, Flow, PhaseTerms, Publish, Request, Run, RunKind, Stage, cruise_status,
+    AfterEnd, Flow, Level, PlanFrom, Publish, Request, Run, RunKind, Stage, TaskState,
+    cruise_status, planning_run, waits_for_person,
 };
 use drive_core::settings::Settings;
 use drive_engine::cruise::CruiseService;
-use drive_engine::ports::Forge;
+use drive_engine::perform::World;
+use drive_engine::ports::{Forge, Store};
 use drive_engine::start::{self, SpawnOrder};
 use place::DemoPlace;
 use std::fmt::Write;
@@ -50,8 +53,8 @@ pub(crate) fn run(args: &DemoArgs, app: &App) -> Outcome {
     app.output()
         .narrate("It needs no account and no network, and touches none of your files.\n");
     app.output().narrate(format_args!(
-        "A planner plans \"{TASK}\", a reviewer reviews the plan in five domains,\n\
-         a fixer answers each comment with a commit, and a person comments late and approves.\n"
+        "1. The plan. A planner plans \"{TASK}\" on a pull request, reviewers read the plan in five\n\
+         domains, and a fixer answers each comment with a commit.\n"
     ));
     let shown = show(app, &place);
     if args.keep {
@@ -60,8 +63,10 @@ pub(crate) fn run(args: &DemoArgs, app: &App) -> Outcome {
         place.remove(app)
     }
     let (run, page) = shown?;
+    let report = audit_text(&run).unwrap_or_default();
     let text = format!(
-        "\nThe pull request, as a person sees it:\n\n{page}\nWith real agents, in your own \
+        "\n4. The end. The pull request, as a person sees it:\n\n{page}\nWhat became of every task, and \
+         what proves it (`drive cruise report`):\n\n{report}\nWith real agents, in your own \
          repository: `drive cruise run \"TASK\"`.\nOne agent, one pull request, no plan: `drive \
          spawn \"TASK\"`."
     );
@@ -80,7 +85,11 @@ fn show(app: &App, place: &DemoPlace) -> Result<(Run, String), Problem> {
     let request = request(&settings, place, &wiring, &id, open.remote.clone())?;
     let progress = Progress::new(app.output());
     let conversation = wiring.conversation(&open, &settings)?;
-    let world = wiring.world(Some(&conversation), &progress);
+    let gate = OwnVerifier::in_environment(app, &place.environment);
+    let world = World {
+        gate: Some(&gate),
+        ..wiring.world(Some(&conversation), &progress)
+    };
     let cruises = CruiseService {
         journal: wiring.journal(),
         whoami: &wiring.whoami,
@@ -143,29 +152,80 @@ impl Person<'_> {
             },
         )?;
         self.until_quiet(2)?;
-        self.app
-            .output()
-            .narrate("\n  (the same person approves the plan)\n");
+        self.app.output().narrate(
+            "\n  (the same person approves the plan)\n\n\
+             2. The tasks. Two agents build side by side, because their tasks touch different files.\n",
+        );
         let approved = drive_core::forge::ReviewState::Approved;
         self.desk.personal_review(ONLY_PR, None, approved, "")?;
-        Ok(())
+        self.until_built()
     }
 
     /// Until nothing is open after this many rounds of fixes.
     fn until_quiet(&self, rounds: u32) -> Result<(), Problem> {
-        let until = Instant::now() + PATIENCE;
-        while Instant::now() < until && self.app.cancel()?.asked().is_none() {
-            let run = self.wiring.journal().require(self.id)?;
-            if !run.is_active() {
-                return Ok(());
-            }
+        self.until(|root| {
+            let Some(plan) = planning_run(root) else {
+                return Ok(false);
+            };
+            // It is a run of its own, which may not have begun.
+            let Some(run) = self.wiring.store.load(&plan)? else {
+                return Ok(false);
+            };
             let is_watching = match &run.flow {
                 Flow::Phase { phase } => phase.stage == Stage::Watching,
                 Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => false,
             };
             let is_quiet = cruise_status(&run)
                 .is_some_and(|status| status.rounds >= rounds && status.pending_comments == 0);
-            if is_watching && is_quiet {
+            Ok(is_watching && is_quiet)
+        })
+    }
+
+    /// Tells what happens to the tasks until the cruise ends. Where the machine cannot verify them, nobody
+    /// is there to help.
+    fn until_built(&self) -> Result<(), Problem> {
+        let mut is_told = false;
+        self.until(|root| {
+            let Flow::Cruise { build } = &root.flow else {
+                return Ok(false);
+            };
+            let failed = build.tasks.iter().find_map(|(id, task)| match &task.state {
+                TaskState::Waiting {
+                    diagnosis: Some(why),
+                } => Some((id, &why.what)),
+                TaskState::Waiting { diagnosis: None }
+                | TaskState::Building { .. }
+                | TaskState::Landing { .. }
+                | TaskState::Landed { .. }
+                | TaskState::Blocked { .. }
+                | TaskState::Skipped => None,
+            });
+            let again = build.tasks.iter().find(|(_, task)| task.runs.len() > 1);
+            let again = again.map(|(id, _)| id).or(failed.map(|(id, _)| id));
+            if let (Some(id), false) = (again, is_told) {
+                is_told = true;
+                self.app.output().narrate(format_args!(
+                    "\n3. The train. Task `{id}` did not pass the tests, so it did not land. An agent \
+                     gets the reason\n   and tries again; only verified trees reach the branch.\n"
+                ));
+            }
+            match waits_for_person(root) {
+                Some(why) if root.is_active() => Err(Problem::new(
+                    Kind::TasksFailed,
+                    format!("the demonstration cannot go on alone: {why}"),
+                )
+                .hint("see what this machine lacks for verification with `drive doctor`")),
+                Some(_) | None => Ok(false),
+            }
+        })
+    }
+
+    /// Until this holds of the cruise, or it has ended.
+    fn until(&self, mut holds: impl FnMut(&Run) -> Result<bool, Problem>) -> Result<(), Problem> {
+        let until = Instant::now() + PATIENCE;
+        while Instant::now() < until && self.app.cancel()?.asked().is_none() {
+            let run = self.wiring.journal().require(self.id)?;
+            if holds(&run)? || !run.is_active() {
                 return Ok(());
             }
             sleep(GLANCE);
@@ -185,15 +245,9 @@ fn request(
     remote: Option<RemoteName>,
 ) -> Result<Request, Problem> {
     let agent = settings.spawn_team.primary_llm.clone();
-    let terms = PhaseTerms {
-        done: DoneWhen::Approved {
-            auto_approve: false,
-            plan_only: true,
-        },
-        ..usual_terms(settings, &place.repo)?
-    };
+    let terms = usual_terms(settings, &place.repo)?;
     let order = SpawnOrder {
-        kind: RunKind::Cruise(Box::new(terms)),
+        kind: RunKind::Cruise(Box::new(terms.clone())),
         task: TASK.to_owned(),
         repo: place.repo.clone(),
         base: None,
@@ -203,7 +257,15 @@ fn request(
         publish: Publish::PullRequest { remote },
         after_end: AfterEnd::Remove,
     };
-    start::request(order, settings, id, &wiring.git)
+    let planning = start::request(order, settings, id, &wiring.git)?;
+    let plan = PlanFrom::Phase {
+        request: Box::new(planning.clone()),
+    };
+    let terms = build_terms(settings, &terms, plan, Level::Functional);
+    Ok(Request {
+        kind: RunKind::Build(Box::new(terms)),
+        ..planning
+    })
 }
 
 /// The pull request with its conversation, without what is hidden in it.

@@ -19,6 +19,25 @@ const PREFIX: &str = "drive-demo-";
 /// The program that stands for every agent: it does what its role asks for.
 const AGENT: &str = include_str!("agent.sh");
 const GREETER: &str = "#!/bin/sh\necho \"Hello!\"\n";
+/// The test of the program: everything it says ends like a greeting.
+const TEST: &str = r#"#!/bin/sh
+for script in greet farewell; do
+  [ -e "$script.sh" ] || continue
+  said=$(sh "$script.sh" Ada) || exit 1
+  case "$said" in
+  *'!') echo "ok: $script.sh says: $said" ;;
+  *) echo "FAILED: $script.sh must end with an exclamation mark, and says: $said"; exit 1 ;;
+  esac
+done
+"#;
+/// How the repository of the demonstration is verified.
+const RULES: &str = r#"[verify]
+baseline = "off"
+[[verify.routes]]
+paths = ["**"]
+targeted_tests = ["/bin/sh", "test.sh"]
+"#;
+const GIT_USER: &str = "[user]\nname = Demo\nemail = demo@localhost\n";
 const SETTINGS: &str = r#"
 [spawn-team]
 primary_llm = "script"
@@ -91,8 +110,14 @@ impl DemoPlace {
     }
 
     pub(super) fn make_repository(&self, wiring: &Wiring) -> Result<(), Problem> {
-        let file = self.repo.join("greet.sh");
-        replace(&file, GREETER.as_bytes()).map_err(|error| cannot(&file, &error))?;
+        for (file, text) in [
+            (self.root.join("home/.gitconfig"), GIT_USER),
+            (self.repo.join("greet.sh"), GREETER),
+            (self.repo.join("test.sh"), TEST),
+            (self.repo.join("drive.toml"), RULES),
+        ] {
+            replace(&file, text.as_bytes()).map_err(|error| cannot(&file, &error))?;
+        }
         let git = |args: &[&str]| {
             let identity = [("user.name", "Demo"), ("user.email", "demo@localhost")];
             identity

@@ -22,7 +22,7 @@ pub(super) fn call(
     cancel: &CancelToken,
 ) -> Result<WorkerAnswer, Problem> {
     let started_at = app.now();
-    let mut worker = start(request)?;
+    let mut worker = start(app, request)?;
     if let (true, Some(input)) = (request.is_check, &mut worker.stdin) {
         // A worker that does not read them has died, which is found out below.
         let _ = serde_json::to_writer(&mut *input, &request.checks)
@@ -56,7 +56,7 @@ pub(super) fn call(
     clippy::disallowed_methods,
     reason = "the worker is drive itself; the limits it sets must not apply to it"
 )]
-fn start(request: &WorkerRequest) -> Result<Child, Problem> {
+fn start(app: &App, request: &WorkerRequest) -> Result<Child, Problem> {
     let failed = |cause: String| {
         Problem::new(Kind::WorkerNotStarted, "cannot start the verifier").cause(cause)
     };
@@ -66,6 +66,8 @@ fn start(request: &WorkerRequest) -> Result<Child, Problem> {
     Command::new("/proc/self/exe")
         .arg(WORKER)
         .args(arguments)
+        .env_clear()
+        .envs(app.environment().iter())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         // An interrupt from the terminal reaches the caller, which passes it on once.

@@ -4,6 +4,7 @@ use super::caller;
 use super::request::{Judges, WorkerRequest};
 use crate::app::App;
 use crate::global_args::GlobalArgs;
+use drive_adapters::Environment;
 use drive_core::Problem;
 use drive_core::run::{ContractCheck, Receipt};
 use drive_core::verify::Verification;
@@ -13,22 +14,30 @@ use drive_engine::ports::{Promotion, PromotionGate};
 /// Verifies as `drive verify HEAD --base BASE` does: by a worker process, by the rules of the base.
 pub(crate) struct OwnVerifier {
     global: GlobalArgs,
+    environment: Environment,
 }
 
 impl OwnVerifier {
     /// The verifier under the options of a command.
     pub(crate) fn of(app: &App) -> Self {
+        Self::in_environment(app, app.environment())
+    }
+
+    /// The same with the settings and the state directory of another environment.
+    pub(crate) fn in_environment(app: &App, environment: &Environment) -> Self {
         Self {
             global: app.global().clone(),
+            environment: environment.clone(),
         }
     }
 
     /// The frame of a command in the repository of a promotion.
     fn app(&self, promotion: &Promotion<'_>) -> App {
-        App::new(GlobalArgs {
+        let global = GlobalArgs {
             repo: Some(promotion.repo.to_owned()),
             ..self.global.clone()
-        })
+        };
+        App::in_environment(global, self.environment.clone())
     }
 }
 

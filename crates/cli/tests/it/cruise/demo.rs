@@ -53,5 +53,13 @@ fn a_demonstration_removes_its_place_and_that_of_one_that_was_killed() {
     assert!(shown.status.success());
     let shown = String::from_utf8(shown.stdout).unwrap();
     assert_eq!(shown.matches(": Fixed in ").count(), 2, "{shown}");
+    for word in [
+        "greet            implemented",
+        "farewell         implemented",
+        "2 of 2 tasks landed",
+    ] {
+        assert!(shown.contains(word), "{word}: {shown}");
+    }
+    assert_eq!(shown.matches("proven ").count(), 2, "{shown}");
     assert_eq!(places(home), kept);
 }
