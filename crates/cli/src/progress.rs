@@ -139,6 +139,18 @@ impl<'a> Progress<'a> {
     }
 }
 
+/// The task that a child run works on, before what it does.
+fn whose(run: &RunId) -> String {
+    let Some((_, task)) = run.as_str().split_once('+') else {
+        return String::new();
+    };
+    let task = task.trim_start_matches('+');
+    match task.split_once('+') {
+        Some((task, attempt)) => format!("{task} (attempt {attempt}): "),
+        None => format!("{task}: "),
+    }
+}
+
 impl Observer for Progress<'_> {
     fn begun(&self, run: &RunId, key: &EffectKey, effect: &Effect) {
         if let Effect::RunAgent { job, .. } = effect {
@@ -152,8 +164,7 @@ impl Observer for Progress<'_> {
             seen.now = Some(describe_step(effect));
         }
         // Tasks are built side by side, so each step says whose it is.
-        let whose = run.as_str().split_once('+');
-        let whose = whose.map_or_else(String::new, |(_, task)| format!("{task}: "));
+        let whose = whose(run);
         let line = format!("{} {whose}{}", elapsed(self.started), describe_step(effect));
         if is_routine(effect) {
             return self.output.detail(line);

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &DemoArgs, app: &App) -> Outcome {
     app.output()
         .narrate("It needs no account and no network, and touches none of your files.\n");
     app.output().narrate(format_args!(
-        "1. The plan. A planner plans \"{TASK}\" on a pull request, reviewers read the plan in five\n\
+        "1. The plan. A planner plans \"{TASK}\" on a pull request, reviewers read the plan in two\n\
          domains, and a fixer answers each comment with a commit.\n"
     ));
     let shown = show(app, &place);

@@ -43,6 +43,7 @@ const SETTINGS: &str = r#"
 primary_llm = "script"
 reviewer_llm = "script"
 [review]
+domains = ["Correctness", "Security", "TaskGranularity"]
 refute = false
 [cruise]
 poll_initial = "200ms"

@@ -2,7 +2,7 @@
 
 use crate::cruise::building::{args, stage, task};
 use crate::cruise::crew::{kill, until};
-use crate::stage::{Stage, ended};
+use crate::stage::{APPROVES, PRIMARY, Stage, ended};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -108,7 +108,7 @@ fn a_plan_that_waits_for_an_approval_is_told_once_with_the_command() {
 
 #[test]
 fn a_program_that_fails_costs_a_run_one_warning() {
-    let stage = stage(&[]);
+    let stage = Stage::new(PRIMARY, APPROVES);
     notify(&stage, "echo 'no network' >&2; exit 1");
     let ended = stage.team("sequential");
     assert_eq!(ended.document["status"], "succeeded", "{ended:?}");

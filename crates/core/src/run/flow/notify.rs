@@ -230,7 +230,8 @@ fn command_in(text: &str) -> Option<String> {
 fn soft_line(run: &Run) -> Option<Draft> {
     let (budget, spent) = (run.budget(), used(run));
     let percent = percent_of(budget, spent)?;
-    if percent < SOFT_PERCENT || is_used_up(run) {
+    // At the end of the budget the run stops and says so.
+    if !(SOFT_PERCENT..100).contains(&percent) {
         return None;
     }
     Some(Draft {
