@@ -2,6 +2,7 @@ use super::agents::FakeAgents;
 use super::clock::FakeClock;
 use super::forge::FakeForge;
 use super::machine::{DriveProcess, FakeMachine};
+use super::notifier::FakeNotifier;
 use super::nudges::FakeNudges;
 use super::phase_files::FakePhaseFiles;
 use super::promotion::FakeGate;
@@ -39,6 +40,8 @@ pub struct FakeWorld {
     pub phase_files: FakePhaseFiles,
     /// The verifier.
     pub gate: FakeGate,
+    /// Whom runs tell what a person must know.
+    pub notifier: FakeNotifier,
     /// Webhook hints.
     pub nudges: FakeNudges,
     /// What must not be published.
@@ -56,6 +59,7 @@ pub struct FakeOwner {
     agents: FakeAgents,
     phase_files: FakePhaseFiles,
     gate: FakeGate,
+    notifier: FakeNotifier,
     conversation: Conversation,
     secrets: SecretPolicy,
 }
@@ -73,6 +77,7 @@ impl FakeWorld {
             store: FakeStore::new(test.clone()),
             forge: FakeForge::new(repository.clone(), clock.clone(), test.clone()),
             phase_files: FakePhaseFiles::new(test.clone()),
+            notifier: FakeNotifier::new(test.clone()),
             gate: FakeGate::new(clock.clone(), test, repository.clone()),
             nudges: FakeNudges::new(clock.clone()),
             secrets: SecretPolicy::default(),
@@ -96,6 +101,7 @@ impl FakeWorld {
             agents: self.agents.of(process.clone()),
             phase_files: self.phase_files.of(process.clone()),
             gate: self.gate.of(process.clone()),
+            notifier: self.notifier.of(process.clone()),
             secrets: self.secrets.clone(),
             conversation: Conversation::new(forge, key, Trusted::default(), clock),
             process,
@@ -122,7 +128,7 @@ impl FakeOwner {
             processes: &self.process,
             forge: Some(&self.conversation),
             gate: Some(&self.gate),
-            notifier: None,
+            notifier: Some(&self.notifier),
             runs_dir: PathBuf::from("/runs"),
             isolation: IsolationMode::Off,
             secrets: self.secrets.clone(),

@@ -15,6 +15,7 @@ mod journal;
 mod landing;
 mod lease;
 mod line;
+mod notices;
 mod resume;
 mod secrets;
 mod spawn;

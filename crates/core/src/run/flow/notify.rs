@@ -15,7 +15,7 @@ use super::shutdown;
 use super::tree::root_id;
 use crate::agent::answer::title_of;
 use crate::agent::{Budget, Cost};
-use crate::ids::{EffectKey, TaskId};
+use crate::ids::{EffectKey, RunId, TaskId};
 use crate::problem::Kind;
 use crate::review::Move;
 use crate::time::Timestamp;
@@ -60,18 +60,16 @@ pub(super) fn decide(run: &mut Run, now: Timestamp) {
 
 /// A notice was handed over, or could not be. Returns false where the result does not fit.
 pub(super) fn ended(run: &mut Run, key: &EffectKey, result: &EffectResult) -> bool {
-    match result {
-        EffectResult::Notified => {}
-        EffectResult::Failed { problem } => {
-            // A program that hangs must not hold up a run for as many deadlines as there are notices.
-            if problem.kind == Kind::NotifyTimedOut {
-                run.notices.open.retain(|open| open.key == *key);
-            }
-            if !run.warnings.iter().any(|text| text.starts_with(WARNING)) {
-                run.warnings.push(format!("{WARNING}: {problem}"));
-            }
+    if let EffectResult::Failed { problem } = result {
+        // A program that hangs must not hold up a run for as many deadlines as there are notices.
+        if problem.kind == Kind::NotifyTimedOut {
+            run.notices.open.retain(|open| open.key == *key);
         }
-        _ => return false,
+        if !run.warnings.iter().any(|text| text.starts_with(WARNING)) {
+            run.warnings.push(format!("{WARNING}: {problem}"));
+        }
+    } else if *result != EffectResult::Notified {
+        return false;
     }
     run.notices.open.retain(|open| open.key != *key);
     true
@@ -81,7 +79,7 @@ fn notice(run: &Run, request: &Request, draft: Draft, now: Timestamp) -> Notice 
     let url = run.work.pull_request.as_ref().map(|pr| pr.url.clone());
     Notice {
         event: draft.event,
-        run_id: crate::ids::RunId::new(root_id(&run.id)),
+        run_id: RunId::new(root_id(&run.id)),
         kind: request.kind.as_str().to_owned(),
         repo: request.repo.clone(),
         title: format!("{}: {}", draft.words, title_of(&request.task)),
