@@ -152,6 +152,7 @@ fn request(
         copy: Vec::new(),
         seed: Vec::new(),
         parent: None,
+        git_dir: None,
     })
 }
 

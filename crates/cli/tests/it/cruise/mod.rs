@@ -21,3 +21,4 @@ mod sandboxes;
 mod terminals;
 mod tokens;
 mod tree;
+mod unsound;

@@ -58,6 +58,7 @@ fn enter(world: &World, tasks: &[(&str, &[&str])]) {
         copy: Vec::new(),
         seed: Vec::new(),
         parent: None,
+        git_dir: None,
     };
     let order = |(id, after): &(&str, &[&str])| TaskOrder {
         id: TaskId::new(*id),

@@ -14,6 +14,7 @@ mod outage;
 mod phase;
 mod promote;
 mod publish;
+mod relocate;
 mod reply;
 mod resume;
 mod review;

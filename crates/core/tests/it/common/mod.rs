@@ -67,6 +67,7 @@ pub fn request(publish: Publish, after_end: AfterEnd) -> Request {
         copy: vec![".env.example".into()],
         seed: vec!["target".into()],
         parent: None,
+        git_dir: None,
     }
 }
 

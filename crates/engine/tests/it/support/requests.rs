@@ -34,6 +34,7 @@ pub fn spawn_request(world: &FakeWorld) -> Request {
         copy: Vec::new(),
         seed: Vec::new(),
         parent: None,
+        git_dir: None,
     }
 }
 
