@@ -158,6 +158,15 @@ pub fn relocate(database: &Database, from: &Path, to: &Path) -> Result<(), Probl
         return Ok(());
     };
     database.write(|tx| {
+        // A command in the new place may have come first; what it left is empty.
+        tx.execute(
+            "DELETE FROM local_repositories WHERE git_dir = ?1
+             AND id NOT IN (SELECT repository FROM local_pull_requests)
+             AND id NOT IN (SELECT repository FROM local_statuses)
+             AND id NOT IN (SELECT repository FROM local_people)",
+            [to],
+        )
+        .map_err(|error| database.problem(error))?;
         tx.execute(
             "UPDATE OR IGNORE local_repositories SET git_dir = ?2 WHERE git_dir = ?1",
             [from, to],

@@ -254,6 +254,9 @@ fn in_a_moved_repository(args: &[&str]) {
         "{hint}"
     );
     let owner = start_in(&stage, "moved", &["cruise", "resume", &id]);
+    until("the owner", || {
+        drive_in(&stage, "moved", &["cruise", "status", &id]).document["ownerPid"] == owner.id()
+    });
     let commented = drive_in(&stage, "moved", &["pr", "comment", "1", "You moved."]);
     assert_eq!(commented.code, Some(0), "{commented:?}");
     until("the answer", || {

@@ -125,7 +125,7 @@ fn status_shows_open_comments_first_and_the_verdict_of_each_domain() {
     until("the answer", || status(&stage)["rounds"] == 1);
     until("the quiet", || status(&stage)["state"] == "polling");
     let now = status(&stage);
-    let life = |at: usize| now["comments"][at]["life"].clone();
+    let life = |at: usize| now["comments"][at]["life"]["life"].clone();
     assert_eq!(
         (life(0), life(1)),
         ("left".into(), "replied".into()),
@@ -181,7 +181,7 @@ fn a_question_of_the_fixer_stays_open_until_somebody_answers_it() {
     });
     let now = status(&stage);
     assert_eq!(now["pendingComments"], 1, "{now}");
-    assert_eq!(now["comments"][0]["life"], "asked", "{now}");
+    assert_eq!(now["comments"][0]["life"]["life"], "asked", "{now}");
     stage.drive(&["pr", "comment", "1", "With a greeting."]);
     until_quiet(&stage, 2);
     kill(owner);
