@@ -72,6 +72,7 @@ pub fn request(
     Ok(Request {
         kind: order.kind,
         task: order.task,
+        git_dir: Some(repository.common_dir.clone()),
         repo: repository.top.unwrap_or(repository.common_dir),
         base_sha,
         base_branch,

@@ -99,6 +99,24 @@ impl GitSandboxes {
         self.trash.finish();
     }
 
+    /// Lets the sandboxes of a repository that was moved borrow from its new place.
+    pub fn relocate(&self, from: &Path, to: &Path) -> Result<(), Problem> {
+        for id in self.records.ids()? {
+            let _lock = self.lock_sandbox(&id, "move a sandbox to its repository")?;
+            let found = self.records.find(&id)?;
+            let Some(mut record) = found.filter(|one| one.sandbox.git_dir == from) else {
+                continue;
+            };
+            record.sandbox.git_dir = to.to_owned();
+            if let Ok(rest) = record.checkout.strip_prefix(from) {
+                record.checkout = to.join(rest);
+            }
+            self.records.save(&record)?;
+            mend::make_safe(self, &record)?;
+        }
+        Ok(())
+    }
+
     fn lock_sandbox(&self, id: &SandboxId, what: &str) -> Result<FileLock, Problem> {
         FileLock::acquire(&self.sandbox_lock(id), what, self.lock_wait)
     }

@@ -4,10 +4,13 @@ use super::error::Failure;
 use super::record::{CommentLocation, IgnoredDocument};
 use super::run::{RunStatus, RunSummary};
 use super::value::{Moment, Sha};
+use drive_core::agent::answer::Verdict;
 use drive_core::forge::Aside;
 use drive_core::ids::{BranchName, PrNumber};
 use drive_core::phase::PhaseName;
-use drive_core::run::{self, CruiseStatus, FixerResult, Flow, Run, TaskLabel, TaskView};
+use drive_core::run::{
+    self, CruiseStatus, DomainVerdict, FixerResult, Flow, Run, TaskLabel, TaskView,
+};
 use drive_engine::ports::Owner;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -27,13 +30,47 @@ pub(crate) struct CruiseDocument {
     cruise: CruiseSummary,
     /// The tasks of its plan; none while it plans.
     tasks: Vec<TaskSummary>,
-    /// Every comment that counts, by surface and id.
+    /// What the last review of each domain said; none once its tasks are built.
+    reviews: Vec<DomainReview>,
+    /// Every comment that counts: open ones first, then by surface and id.
     comments: Vec<LedgerComment>,
     /// Comments that started no work.
     ignored: Vec<IgnoredDocument>,
     /// The process that advances it; null when none does.
     owner_pid: Option<i32>,
     warnings: Vec<String>,
+}
+
+/// What the last review of a domain said.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct DomainReview {
+    /// Null for a review of everything at once.
+    domain: Option<String>,
+    /// Null where there is none yet, or none followed from the review.
+    verdict: Option<Verdict>,
+    /// The commit that was reviewed.
+    commit: Option<Sha>,
+    /// Whether that is the head of the branch.
+    current: bool,
+}
+
+impl From<DomainVerdict> for DomainReview {
+    fn from(one: DomainVerdict) -> Self {
+        Self {
+            domain: one.domain.map(|domain| domain.name().to_owned()),
+            verdict: one.verdict,
+            commit: one.commit.as_ref().map(Sha::new),
+            current: one.is_current,
+        }
+    }
+}
+
+/// The comments of a phase, open ones first.
+pub(crate) fn open_first(phase: &run::Phase) -> impl Iterator<Item = &run::Entry> {
+    let is_open = |entry: &&run::Entry| entry.life.is_open();
+    let rest = phase.ledger.entries().filter(move |entry| !is_open(entry));
+    phase.ledger.open().chain(rest)
 }
 
 /// One task of a cruise.
@@ -170,6 +207,12 @@ enum CommentLife {
         /// The reply, where its id is known.
         reply: Option<CommentLocation>,
     },
+    /// The reply asks something back; nobody has answered it.
+    Asked {
+        answer: CommentOutcome,
+        /// The reply, where its id is known.
+        reply: Option<CommentLocation>,
+    },
     /// No reply can be posted.
     Unanswerable { why: String },
     /// The last objection of a reviewer; no fixer follows, and a person decides.
@@ -235,6 +278,7 @@ impl CruiseDocument {
         Self {
             cruise: CruiseSummary::new(run, None),
             tasks: Vec::new(),
+            reviews: Vec::new(),
             comments: Vec::new(),
             ignored: Vec::new(),
             owner_pid: None,
@@ -251,6 +295,7 @@ impl CruiseDocument {
         Self {
             cruise: CruiseSummary::new(run, status),
             tasks: run::tasks(run).into_iter().map(TaskSummary::from).collect(),
+            reviews: Vec::new(),
             comments: Vec::new(),
             ignored: Vec::new(),
             owner_pid: owner.map(|owner| owner.process.pid),
@@ -268,7 +313,11 @@ impl CruiseDocument {
         Self {
             cruise: CruiseSummary::new(run, Some(status)),
             tasks: Vec::new(),
-            comments: phase.ledger.entries().map(LedgerComment::from).collect(),
+            reviews: run::domain_verdicts(run)
+                .into_iter()
+                .map(DomainReview::from)
+                .collect(),
+            comments: open_first(phase).map(LedgerComment::from).collect(),
             ignored: ignored.map(IgnoredDocument::from).collect(),
             owner_pid: owner.map(|owner| owner.process.pid),
             warnings: run.warnings.clone(),
@@ -299,6 +348,10 @@ impl From<&run::Life> for CommentLife {
                 answer: answer.into(),
             },
             run::Life::Replied { answer, reply } => Self::Replied {
+                answer: answer.into(),
+                reply: reply.map(CommentLocation::from),
+            },
+            run::Life::Asked { answer, reply } => Self::Asked {
                 answer: answer.into(),
                 reply: reply.map(CommentLocation::from),
             },
@@ -361,6 +414,10 @@ mod tests {
             Life::Pushed { answer: unsaid },
             Life::Pushed {
                 answer: answer.clone(),
+            },
+            Life::Asked {
+                answer: answer.clone(),
+                reply,
             },
             Life::Replied { answer, reply },
             Life::Unanswerable {

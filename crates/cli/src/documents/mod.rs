@@ -27,6 +27,7 @@ pub(crate) use config::{
 };
 pub(crate) use cruise::{
     AskedDocument, CruiseDocument, CruiseSummary, CruisesDocument, OwnedCruise, ResumedDocument,
+    open_first,
 };
 pub(crate) use doctor::DoctorDocument;
 pub(crate) use document::Document;

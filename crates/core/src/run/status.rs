@@ -4,10 +4,12 @@ use super::flow::{
     NotResumable, checks_named, needs_budget, require_resumable, root_id, waits_for,
 };
 use super::model::{
-    Build, BuildStage, Effect, Flow, Phase, PlanCheck, RoundJob, Run, RunKind, Stage, Timer,
+    Build, BuildStage, Effect, Flow, PLAN_PATH, Pause, Phase, PlanCheck, RoundJob, Run, RunKind,
+    Stage, Timer,
 };
-use crate::agent::answer::Finding;
+use crate::agent::answer::{Finding, Verdict};
 use crate::forge::checks::Gate;
+use crate::ids::CommitSha;
 use crate::phase::{MOST_PENDING, PhaseName, PhaseState, STATE_FILE_VERSION};
 use crate::problem::Kind;
 use crate::review::{Domain, LastWord, Move, distinct, is_blocking};
@@ -125,6 +127,40 @@ pub fn verdict(run: &Run) -> Option<LastWord> {
     (phase.next == Move::Done).then_some(word)
 }
 
+/// What the last review of a domain said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DomainVerdict {
+    /// The domain; `None` for a review of everything at once.
+    pub domain: Option<Domain>,
+    /// The verdict; `None` where there was none yet, or none followed from the review.
+    pub verdict: Option<Verdict>,
+    /// The commit that was reviewed.
+    pub commit: Option<CommitSha>,
+    /// Whether that is the head.
+    pub is_current: bool,
+}
+
+/// The last verdict of each domain, in the order of the settings.
+pub fn domain_verdicts(run: &Run) -> Vec<DomainVerdict> {
+    let terms = run.request.as_ref().and_then(|one| one.kind.phase_terms());
+    let (Flow::Phase { phase }, Some(terms)) = (&run.flow, terms) else {
+        return Vec::new();
+    };
+    let domains = terms.review_plan().domains.into_iter();
+    let verdicts = domains.map(|domain| {
+        let mut latest = phase.record.reviews.iter().rev();
+        let last = latest.find(|review| review.domain == domain);
+        let commit = last.and_then(|review| review.head.clone());
+        DomainVerdict {
+            verdict: last.and_then(|review| review.verdict),
+            is_current: commit.is_some() && commit == run.work.head_sha,
+            domain,
+            commit,
+        }
+    });
+    verdicts.collect()
+}
+
 /// The findings that stand against a merge: of each domain whose last review asked for changes.
 pub fn open_findings(run: &Run) -> Vec<(Option<&Domain>, &Finding)> {
     let Flow::Phase { phase } = &run.flow else {
@@ -233,6 +269,13 @@ fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
             objected.by
         ));
     }
+    if let (Stage::Watching, Some(asked)) = (&phase.stage, phase.ledger.questions().next()) {
+        return Some(format!(
+            "{} to answer a question ({}), approval of the plan, comments, merge or close",
+            asked.author,
+            asked.id()
+        ));
+    }
     match (&phase.stage, &phase.plan) {
         (Stage::Watching, PlanCheck::Valid { .. }) => {
             Some("approval of the plan, comments, merge or close".to_owned())
@@ -252,18 +295,28 @@ fn waits_for_checks(phase: &Phase) -> Option<String> {
     }
 }
 
-/// A limit, and the command that raises it. Only a watched phase counts its rounds; a budget is that of
-/// the root.
+/// A limit, and the command that raises it; a plan that no fixer corrects says itself what to do.
 fn raise(run: &Run, limit: &str) -> String {
-    let (root, options) = (root_id(&run.id), run.extension());
-    let spent = run.spent_in_all();
-    let is_over_budget = run.budget().overrun(spent.usage, spent.cost).is_some();
-    let command = match (run.parent(), is_over_budget) {
-        (None, _) if run.is_watched() => format!("{root} {options} --rounds 3"),
-        (None, _) | (Some(_), true) => format!("{root} {options}"),
-        (Some(_), false) => format!("{} --rounds 3", run.id),
-    };
-    format!("{limit}; raise the limit with `drive runs extend {command}`")
+    match &run.flow {
+        Flow::Phase { phase } if matches!(phase.pause, Some(Pause::Unsound { .. })) => {
+            format!("{limit}; {}", correct(run))
+        }
+        Flow::Phase { .. } | Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => {
+            let command = run.extend_command();
+            format!("{limit}; raise the limit with `{command}`")
+        }
+    }
+}
+
+/// How a person helps with a plan that no fixer corrects.
+fn correct(run: &Run) -> String {
+    let root = root_id(&run.id);
+    let branch = run.work.branch.as_ref();
+    let branch = branch.map_or("", |branch| branch.as_str());
+    format!(
+        "correct `{PLAN_PATH}` on branch `{branch}`, or say what to change with `drive cruise fix \
+         {root} --comment TEXT`"
+    )
 }
 
 /// What only a person can end: the reason and, where there is one, the command. A run that used up its

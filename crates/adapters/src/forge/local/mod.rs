@@ -152,6 +152,30 @@ fn require_repository(database: &Database, git_dir: &Path) -> Result<i64, Proble
     })
 }
 
+/// The pull requests of a repository that was moved are those of its new place, unless it has some.
+pub fn relocate(database: &Database, from: &Path, to: &Path) -> Result<(), Problem> {
+    let (Some(from), Some(to)) = (from.to_str(), to.to_str()) else {
+        return Ok(());
+    };
+    database.write(|tx| {
+        // A command in the new place may have come first; what it left is empty.
+        tx.execute(
+            "DELETE FROM local_repositories WHERE git_dir = ?1
+             AND id NOT IN (SELECT repository FROM local_pull_requests)
+             AND id NOT IN (SELECT repository FROM local_statuses)
+             AND id NOT IN (SELECT repository FROM local_people)",
+            [to],
+        )
+        .map_err(|error| database.problem(error))?;
+        tx.execute(
+            "UPDATE OR IGNORE local_repositories SET git_dir = ?2 WHERE git_dir = ?1",
+            [from, to],
+        )
+        .map(|_| ())
+        .map_err(|error| database.problem(error))
+    })
+}
+
 fn load_user(git: &Git, git_dir: &Path) -> Result<String, Problem> {
     let name = git
         .call(Place::Checkout(git_dir), Touches::Objects)

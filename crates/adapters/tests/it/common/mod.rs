@@ -76,6 +76,7 @@ pub fn request() -> Request {
         seed: Vec::new(),
         notify: false,
         parent: None,
+        git_dir: None,
     }
 }
 

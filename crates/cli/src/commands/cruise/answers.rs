@@ -1,7 +1,9 @@
 //! What every command about a cruise answers with.
 
 use super::host::Host;
+use super::relocate::{find_moved, root_id};
 use crate::answer::Outcome;
+use crate::app::App;
 use crate::run_report;
 use drive_core::agent::answer::title_of;
 use drive_core::ids::RunId;
@@ -45,8 +47,8 @@ pub(super) fn let_go(id: &RunId) -> Problem {
     ))
 }
 
-/// The repository of a cruise.
-pub(super) fn repo_of(run: &Run) -> Result<PathBuf, Problem> {
+/// The repository of a cruise. One whose checkout is gone goes on where its repository is found.
+pub(super) fn repo_of(app: &App, run: &Run) -> Result<PathBuf, Problem> {
     let repo = run.request.as_ref().map(|request| request.repo.clone());
     let repo = repo.ok_or_else(|| {
         Problem::new(
@@ -59,6 +61,8 @@ pub(super) fn repo_of(run: &Run) -> Result<PathBuf, Problem> {
     })?;
     if repo.is_dir() {
         Ok(repo)
+    } else if let Some(found) = find_moved(app, run)? {
+        Ok(found)
     } else {
         Err(Problem::new(
             Kind::RepositoryGone,
@@ -69,8 +73,9 @@ pub(super) fn repo_of(run: &Run) -> Result<PathBuf, Problem> {
             ),
         )
         .hint(format!(
-            "move it back, or end the cruise without it: `drive cruise cleanup {} --force`",
-            run.id
+            "if it was moved, run the command again in its new place with the id `{0}`; to end the \
+             cruise without it: `drive cruise cleanup {0} --force`",
+            root_id(run)
         )))
     }
 }

@@ -14,7 +14,7 @@ use drive_adapters::environment::user_name;
 use drive_adapters::process::ThisProcess;
 use drive_core::agent::Budget;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{Ask, Flow, PlanCheck, Run, planning_run};
+use drive_core::run::{Ask, Flow, PlanCheck, Run, planning_run, waits_for_person};
 use drive_engine::cruise::tell_owner;
 use drive_engine::journal::Journal;
 use drive_engine::ports::Store;
@@ -97,7 +97,11 @@ pub(super) fn approve(app: &App, id: Option<&str>) -> Outcome {
         PlanCheck::Invalid { errors } => {
             return Err(Problem::new(Kind::PlanUnsound, "the plan has errors")
                 .cause(errors.clone())
-                .hint("a fixer is correcting it; `drive cruise status` shows its progress"));
+                .hint(match waits_for_person(&run) {
+                    Some(waits) => waits,
+                    None => "a fixer is correcting it; `drive cruise status` shows its progress"
+                        .to_owned(),
+                }));
         }
         PlanCheck::Valid { .. } => {}
     }
@@ -152,7 +156,7 @@ fn nothing_to_approve(run: &Run) -> Problem {
 /// Ends the cruise and waits for its end.
 pub(super) fn cleanup(app: &App, id: Option<&str>, force: bool) -> Outcome {
     let run = active(app, id)?;
-    let host = match repo_of(&run).and_then(|repo| Host::of(app, &repo)) {
+    let host = match repo_of(app, &run).and_then(|repo| Host::of(app, &repo)) {
         Err(problem) if force => {
             app.output().warn(format_args!("{problem}"));
             Host::adrift(app)?

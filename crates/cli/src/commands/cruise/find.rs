@@ -6,7 +6,7 @@ use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Run, is_cruise};
 use drive_engine::ports::{RunFilter, Store};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How many runs are looked through.
 const MOST: u32 = 10_000;
@@ -19,12 +19,67 @@ pub(super) fn all(store: &dyn Store, filter: RunFilter) -> Result<Vec<Run>, Prob
     Ok(runs)
 }
 
+/// Where the cruise of a command without an id may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// In this repository: the command changes something.
+    Here,
+    /// In another one, if this one has none.
+    Anywhere,
+}
+
+/// The newest cruise of this repository that ended because its pull request was closed.
+pub(super) fn closed(store: &dyn Store, folder: &Path) -> Result<Option<Run>, Problem> {
+    let here = repository_of(folder);
+    let runs = all(store, RunFilter::All)?.into_iter();
+    let mut here = runs.filter(|run| here.is_some() && git_dir_of(run) == here);
+    Ok(here.find(was_closed))
+}
+
+/// Whether a cruise ended because its pull request was closed.
+pub(super) fn was_closed(run: &Run) -> bool {
+    let failure = run.outcome.as_ref().and_then(|one| one.failure.as_ref());
+    failure.is_some_and(|problem| problem.kind == Kind::PullRequestClosed)
+}
+
+/// The git folder of a cruise's repository; its checkout may be gone.
+fn git_dir_of(run: &Run) -> Option<PathBuf> {
+    let request = run.request.as_ref()?;
+    let known = request.git_dir.as_ref();
+    let known = known.and_then(|known| known.canonicalize().ok());
+    known.or_else(|| shared_git_dir(&request.repo))
+}
+
+/// The git folder of the repository that a folder lies in.
+fn repository_of(folder: &Path) -> Option<PathBuf> {
+    let is_bare = || folder.join("HEAD").is_file().then(|| folder.to_path_buf());
+    let root = checkout_root(folder).or_else(is_bare);
+    root.and_then(|root| shared_git_dir(&root))
+}
+
+/// The git folder that the worktrees of a repository share.
+fn shared_git_dir(checkout: &Path) -> Option<PathBuf> {
+    let own = checkout.join(".git");
+    if own.is_dir() {
+        return own.canonicalize().ok();
+    }
+    let Ok(link) = std::fs::read_to_string(&own) else {
+        return checkout.canonicalize().ok();
+    };
+    let linked = checkout.join(link.strip_prefix("gitdir:")?.trim());
+    match std::fs::read_to_string(linked.join("commondir")) {
+        Ok(common) => linked.join(common.trim()).canonicalize().ok(),
+        Err(_) => linked.canonicalize().ok(),
+    }
+}
+
 /// The cruise of that name; without one, the only candidate: those of this repository come first.
 pub(super) fn one(
     store: &dyn Store,
     id: Option<&str>,
     folder: &Path,
     filter: RunFilter,
+    reach: Reach,
 ) -> Result<Run, Problem> {
     if let Some(id) = id {
         let found = store.load(&RunId::new(id))?;
@@ -34,15 +89,9 @@ pub(super) fn one(
         });
     }
     let mut candidates = all(store, filter)?;
-    let root = checkout_root(folder).and_then(|root| root.canonicalize().ok());
-    let is_here = |run: &Run| {
-        let repo = run
-            .request
-            .as_ref()
-            .and_then(|r| r.repo.canonicalize().ok());
-        repo.is_some() && repo == root
-    };
-    if candidates.iter().any(is_here) {
+    let here = repository_of(folder);
+    let is_here = |run: &Run| here.is_some() && git_dir_of(run) == here;
+    if reach == Reach::Here || candidates.iter().any(is_here) {
         candidates.retain(is_here);
     }
     // Of those that are over, the newest is meant.

@@ -5,6 +5,8 @@ mod ask;
 mod find;
 mod host;
 mod rebuild;
+mod relocate;
+mod reopen;
 mod report;
 mod resume;
 mod run;

@@ -153,6 +153,7 @@ fn request(
         seed: Vec::new(),
         notify: !settings.notify.command.is_empty(),
         parent: None,
+        git_dir: None,
     })
 }
 

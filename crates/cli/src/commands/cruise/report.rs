@@ -1,6 +1,6 @@
 //! `drive cruise report`: what became of every task, and what proves it.
 
-use super::find;
+use super::find::{self, Reach};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::documents::{AuditDocument, PhaseCost};
@@ -17,7 +17,13 @@ use std::fmt::Write;
 /// Prints the audit of a cruise.
 pub(super) fn report(app: &App, id: Option<&str>) -> Outcome {
     let store = app.store()?;
-    let run = find::one(&store, id, &app.start_dir()?, RunFilter::All)?;
+    let run = find::one(
+        &store,
+        id,
+        &app.start_dir()?,
+        RunFilter::All,
+        Reach::Anywhere,
+    )?;
     let Some(found) = audit(&run) else {
         return Err(no_audit(&run));
     };

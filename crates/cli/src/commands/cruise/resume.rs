@@ -1,9 +1,10 @@
 //! `drive cruise resume`, and the answer of every command that owned a cruise.
 
 use super::answers::{let_go, over, repo_of, report};
-use super::find;
+use super::find::{self, Reach};
 use super::host::Host;
 use super::rebuild::rebuild;
+use super::reopen::reopen;
 use super::show::living_owner;
 use super::telling::{name, tell};
 use crate::answer::{Answer, Outcome};
@@ -16,10 +17,10 @@ use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Ask, Flow, Run};
 use drive_core::timeline::describe_status;
 use drive_engine::cruise::Resumed;
-use drive_engine::ports::RunFilter;
+use drive_engine::ports::{RunFilter, Store};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread::scope;
 
 /// The arguments of `drive cruise resume`.
@@ -50,8 +51,12 @@ pub(super) fn run(args: &ResumeArgs, app: &App) -> Outcome {
     if args.all {
         return every(app, find::all(&store, RunFilter::Active)?);
     }
-    let found = match find::one(&store, args.id.as_deref(), &folder, RunFilter::Active) {
+    let id = args.id.as_deref();
+    let found = match find::one(&store, id, &folder, RunFilter::Active, Reach::Anywhere) {
         Ok(found) => found,
+        Err(problem) if is_reopened(app, &store, &folder, &problem)? => {
+            find::one(&store, None, &folder, RunFilter::Active, Reach::Here)?
+        }
         Err(problem) if matches!(problem.kind, Kind::NoCruise | Kind::UnknownCruise) => {
             let Some((host, id)) = rebuild(app, &folder, args.id.as_deref())? else {
                 return Err(problem);
@@ -61,13 +66,15 @@ pub(super) fn run(args: &ResumeArgs, app: &App) -> Outcome {
         }
         Err(problem) => return Err(problem),
     };
-    if let Some(outcome) = &found.outcome {
-        return Err(over(&found, outcome));
-    }
+    let found = match &found.outcome {
+        None => found,
+        Some(outcome) => reopen(app, &found)?.ok_or_else(|| over(&found, outcome))?,
+    };
     if is_paused(&found) && living_owner(&store, &found).is_some() {
         return unpause(app, &found);
     }
-    let host = Host::of(app, &repo_of(&found)?)?;
+    let host = Host::of(app, &repo_of(app, &found)?)?;
+    let found = host.wiring.journal().require(&found.id)?;
     let run = host.with_service(app, |cruises| {
         cruises.require_free(&found.id)?;
         require_publishable(app, &host, &found)?;
@@ -79,6 +86,26 @@ pub(super) fn run(args: &ResumeArgs, app: &App) -> Outcome {
         cruises.resume(&found.id)
     })?;
     report(&host, &run)
+}
+
+/// Whether a command without an id means the cruise of a pull request that is open again.
+fn is_reopened(
+    app: &App,
+    store: &dyn Store,
+    folder: &Path,
+    problem: &Problem,
+) -> Result<bool, Problem> {
+    if problem.kind != Kind::NoCruise {
+        return Ok(false);
+    }
+    let Some(closed) = find::closed(store, folder)? else {
+        return Ok(false);
+    };
+    match reopen(app, &closed) {
+        Ok(reopened) => Ok(reopened.is_some()),
+        Err(problem) if problem.kind == Kind::CruiseOver => Ok(false),
+        Err(problem) => Err(problem),
+    }
 }
 
 /// Tells the owner of a paused cruise to go on.
@@ -101,7 +128,7 @@ fn every(app: &App, runs: Vec<Run>) -> Outcome {
     let mut hosts = Vec::new();
     let mut failed: Vec<(String, Problem)> = Vec::new();
     for run in &runs {
-        match repo_of(run) {
+        match repo_of(app, run) {
             Ok(repo) => by_repo.entry(repo).or_default().push(run.id.clone()),
             Err(problem) => failed.push((run.id.to_string(), problem)),
         }

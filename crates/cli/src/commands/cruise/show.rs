@@ -1,17 +1,21 @@
 //! `drive cruise list`, `status` and `logs`.
 
-use super::find;
+use super::find::{self, Reach};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::runs::logs;
 use crate::commands::runs::tree::child_line;
-use crate::documents::{CruiseDocument, CruiseSummary, CruisesDocument};
+use crate::documents::{CruiseDocument, CruiseSummary, CruisesDocument, open_first};
 use crate::output::Printable;
 use crate::wiring::Wiring;
 use drive_adapters::process::ThisProcess;
-use drive_core::agent::answer::title_of;
+use drive_core::agent::answer::{Verdict, title_of};
 use drive_core::problem::Problem;
-use drive_core::run::{CruiseStatus, Flow, Life, Run, cruise_status, planning_run, tasks};
+use drive_core::review::Domain;
+use drive_core::run::{
+    CruiseStatus, DomainVerdict, Entry, Flow, Life, Run, cruise_status, domain_verdicts,
+    planning_run, tasks,
+};
 use drive_core::time::Timestamp;
 use drive_core::timeline::describe_status;
 use drive_engine::lease::Whoami;
@@ -87,7 +91,13 @@ fn shown(store: &dyn Store, run: Run) -> Result<Run, Problem> {
 /// `drive cruise status`.
 pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
     let store = app.store()?;
-    let run = find::one(&store, id, &app.start_dir()?, RunFilter::All)?;
+    let run = find::one(
+        &store,
+        id,
+        &app.start_dir()?,
+        RunFilter::All,
+        Reach::Anywhere,
+    )?;
     let run = shown(&store, run)?;
     if matches!(run.flow, Flow::Cruise { .. }) {
         return building(&run, living_owner(&store, &run).as_ref(), app.now());
@@ -101,17 +111,14 @@ pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
     let owner = living_owner(&store, &run);
     let document = CruiseDocument::new(&run, &status, phase, owner.as_ref());
     let mut text = at_a_glance(&run, &status, owner.as_ref(), app.now());
-    for entry in phase.ledger.entries().take(COMMENTS_SHOWN) {
-        let first = entry.body.lines().find(|line| !line.trim().is_empty());
-        let words: String = first.unwrap_or_default().chars().take(60).collect();
-        let _ = writeln!(
-            text,
-            "comment  {:18} {:12} {}: {words}",
-            entry.id(),
-            life(&entry.life),
-            entry.author
-        );
+    let mut comments = open_first(phase).take(COMMENTS_SHOWN).peekable();
+    while let Some(entry) = comments.next_if(|entry| entry.life.is_open()) {
+        text.push_str(&comment_line(entry));
     }
+    for one in domain_verdicts(&run) {
+        text.push_str(&verdict_line(&one));
+    }
+    text.extend(comments.map(comment_line));
     for one in &phase.record.ignored {
         let author = one.author.as_deref().unwrap_or("unknown");
         let _ = writeln!(
@@ -124,6 +131,33 @@ pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
         let _ = writeln!(text, "note     {warning}");
     }
     Answer::new(&document, Printable(&text).to_string())
+}
+
+fn comment_line(entry: &Entry) -> String {
+    let first = entry.body.lines().find(|line| !line.trim().is_empty());
+    let words: String = first.unwrap_or_default().chars().take(60).collect();
+    format!(
+        "comment  {:18} {:12} {}: {words}\n",
+        entry.id(),
+        life(&entry.life),
+        entry.author
+    )
+}
+
+fn verdict_line(one: &DomainVerdict) -> String {
+    let domain = one.domain.as_ref().map_or("whole plan", Domain::name);
+    let verdict = match one.verdict {
+        Some(Verdict::Approved) => "approved",
+        Some(Verdict::NeedsChanges) => "requests changes",
+        Some(Verdict::NotApplicable) => "does not apply",
+        None if one.commit.is_some() => "no verdict",
+        None => "not reviewed yet",
+    };
+    let at = match (&one.commit, one.is_current) {
+        (Some(commit), false) => format!(" (of {}, not of the head)", commit.short()),
+        (Some(_), true) | (None, _) => String::new(),
+    };
+    format!("review   {domain:22} {verdict}{at}\n")
 }
 
 /// A cruise that builds: where it is, and every task or child.
@@ -234,6 +268,7 @@ fn life(life: &Life) -> &'static str {
         Life::Dispatched { .. } => "being fixed",
         Life::Pushed { .. } => "replying",
         Life::Replied { .. } => "replied",
+        Life::Asked { .. } => "asked back",
         Life::Unanswerable { .. } => "gone",
         Life::Left => "open",
         Life::Superseded => "edited",
@@ -260,7 +295,13 @@ pub(super) fn living_owner(store: &dyn Store, run: &Run) -> Option<Owner> {
 pub(super) fn logs(app: &App, id: Option<&str>, follow: bool) -> Outcome {
     let settings = &app.settings()?.settings;
     let wiring = Wiring::new(app, settings, &app.start_dir()?)?;
-    let run = find::one(&wiring.store, id, &app.start_dir()?, RunFilter::All)?;
+    let run = find::one(
+        &wiring.store,
+        id,
+        &app.start_dir()?,
+        RunFilter::All,
+        Reach::Anywhere,
+    )?;
     if follow && run.is_active() && living_owner(&wiring.store, &run).is_none() {
         app.output().narrate(format_args!(
             "no process owns cruise {}; continue with `drive cruise resume {}`",

@@ -1,7 +1,7 @@
 //! Tells a cruise something: its owner acts on it, or this process where it has none.
 
 use super::answers::{over, repo_of, report};
-use super::find;
+use super::find::{self, Reach};
 use super::host::Host;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
@@ -23,7 +23,7 @@ pub(super) fn owner_told(run: &Run, owner: &Owner, done: &str) -> Outcome {
 }
 
 pub(super) fn tell(app: &App, run: &Run, asks: Vec<(Ask, String)>, done: &str) -> Outcome {
-    let host = Host::of(app, &repo_of(run)?)?;
+    let host = Host::of(app, &repo_of(app, run)?)?;
     let mut reached = None;
     for (ask, name) in asks {
         reached = Some(host.with_service(app, |cruises| cruises.ask(&run.id, ask, &name))?);
@@ -54,7 +54,8 @@ pub(super) fn tell(app: &App, run: &Run, asks: Vec<(Ask, String)>, done: &str) -
 
 pub(super) fn active(app: &App, id: Option<&str>) -> Result<Run, Problem> {
     let store = app.store()?;
-    let run = find::one(&store, id, &app.start_dir()?, RunFilter::Active)?;
+    let folder = app.start_dir()?;
+    let run = find::one(&store, id, &folder, RunFilter::Active, Reach::Here)?;
     match &run.outcome {
         None => Ok(run),
         Some(outcome) => Err(over(&run, outcome)),

@@ -1,9 +1,9 @@
 //! A person has the branch of a cruise checked out, or commits to it, while the cruise works on it.
 
 use crate::cruise::crew::{
-    REPO, commit_of, fixes, kill, on_github, on_local, sandbox, status, until, until_quiet,
+    REPO, commit_of, fixes, kill, local, on_github, on_local, sandbox, status, until, until_quiet,
 };
-use crate::stage::{Stage, said};
+use crate::stage::{Stage, ended, said};
 use std::fs;
 
 fn tip(stage: &Stage) -> String {
@@ -90,4 +90,62 @@ fn a_checkout_of_a_pushed_branch_holds_nothing_up_and_is_told_how_to_follow() {
     stage.git(&["merge-base", "--is-ancestor", &fix, second]);
     kill(owner);
     assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
+}
+
+#[test]
+fn what_a_person_commits_to_a_local_branch_while_nothing_happens_is_never_reverted() {
+    let (stage, owner) = on_local();
+    stage.git(&["checkout", "--quiet", "user-auth"]);
+    fs::write(stage.path("repo/mine.txt"), "by ann\n").unwrap();
+    stage.git(&["add", "mine.txt"]);
+    stage.git(&["commit", "--quiet", "--message=Mine"]);
+    let theirs = tip(&stage);
+    stage.git(&["checkout", "--quiet", "main"]);
+    until("their commit", || status(&stage)["headSha"] == theirs);
+    stage.drive(&["pr", "comment", "1", "See my commit."]);
+    until_quiet(&stage, 1);
+    stage.git(&["merge-base", "--is-ancestor", &theirs, "user-auth"]);
+    assert_eq!(stage.git(&["show", "user-auth:mine.txt"]), "by ann");
+    let said = fixes(said(&stage.pull_request()));
+    assert_eq!(said.len(), 1, "{said:#?}");
+    kill(owner);
+    assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
+}
+
+const RESOLVES: &str = r#"
+cat > /dev/null
+case "$DRIVE_ROLE" in
+namer) printf '```json\n{"pr_title": "Plan user auth", "branch_name": "user-auth"}\n```\n' ;;
+planner | fixer) printf 'The plan.\n\n```json tasks\n[{"id": "a", "title": "A", "description": "d", "acceptance": ["x"], "depends_on": [], "paths": []}]\n```\n' > plan.md; echo done ;;
+esac
+"#;
+
+#[test]
+fn a_base_that_conflicts_with_an_approved_plan_is_merged_by_a_fixer_round() {
+    let stage = local();
+    stage.script("primary", RESOLVES);
+    let owner = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
+    until("the pull request", || status(&stage)["prNumber"] == 1);
+    until_quiet(&stage, 0);
+    let before = tip(&stage);
+    fs::write(stage.path("repo/plan.md"), "An older plan.\n").unwrap();
+    stage.git(&["add", "plan.md"]);
+    stage.git(&["commit", "--quiet", "--message=Another plan"]);
+    let main = stage.git(&["rev-parse", "main"]);
+    assert_eq!(stage.drive(&["cruise", "approve"]).code, Some(0));
+    until("the merge", || tip(&stage) != before);
+    stage.git(&["merge-base", "--is-ancestor", &main, "user-auth"]);
+    let merged = tip(&stage);
+    until("what became of the approval", || {
+        let said = said(&stage.pull_request()).join("\n");
+        said.contains("so that approval does not count") && said.contains(&merged[..10])
+    });
+    until_quiet(&stage, 0);
+    assert_eq!(stage.drive(&["cruise", "approve"]).code, Some(0));
+    let over = ended(owner);
+    assert_eq!(
+        (&over.document["status"], &over.document["headSha"]),
+        (&"succeeded".into(), &merged.into()),
+        "{over:?}"
+    );
 }

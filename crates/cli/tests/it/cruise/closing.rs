@@ -1,15 +1,19 @@
 //! The pull request or the whole repository goes elsewhere.
 
 use crate::cruise::crew::{
-    REPO, drive_in, fixes, kill, on_github, on_local, sandbox, start_in, status, until, until_quiet,
+    REPO, drive_in, fixes, github, kill, local, on_github, on_local, sandbox, start_in, status,
+    until, until_quiet,
 };
 use crate::stage::{ended, said};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 
-#[test]
-fn a_closed_pull_request_ends_the_cruise_and_reopening_it_needs_a_new_one() {
-    let (simulator, stage, owner) = on_github("200ms");
+/// Closes the pull request of a cruise, opens it again, and resumes the cruise with or without its id.
+fn reopened(args: &[&str], with_id: bool) {
+    let (simulator, stage) = github("200ms");
+    let owner = stage.start(args);
+    until("the pull request", || status(&stage)["prNumber"] == 1);
+    until_quiet(&stage, 0);
     let id = status(&stage)["id"].as_str().unwrap().to_owned();
     simulator.close_pull(REPO, "ann", 1);
     let over = ended(owner);
@@ -17,23 +21,52 @@ fn a_closed_pull_request_ends_the_cruise_and_reopening_it_needs_a_new_one() {
         (&over.document["status"], &over.document["failure"]["kind"]),
         (&"cancelled".into(), &"pullRequestClosed".into()),
     );
+    let command = format!("drive cruise resume {id}");
+    let hint = over.document["failure"]["hint"].to_string();
+    assert!(hint.contains(&command), "{hint}");
     assert_eq!(stage.sandboxes(), Vec::<String>::new());
-    simulator.reopen_pull(REPO, "ann", 1);
     let refused = stage.drive(&["cruise", "resume", &id]);
     let failure = &refused.document["failure"];
     assert_eq!(
         (refused.code, &failure["kind"]),
         (Some(2), &"cruiseOver".into())
     );
-    let told = failure["message"].as_str().unwrap();
-    assert!(
-        told.contains("the pull request was closed without a merge"),
-        "{told}"
-    );
     let hint = failure["hint"].as_str().unwrap();
-    assert!(hint.contains("`drive cruise run"), "{hint}");
+    assert!(hint.contains("reopen the pull request"), "{hint}");
     let nothing = stage.drive(&["cruise", "resume"]);
     assert_eq!(nothing.document["failure"]["kind"], "noCruise");
+    simulator.reopen_pull(REPO, "ann", 1);
+    simulator.comment(REPO, "ann", 1, "I changed my mind.");
+    let mut resume = vec!["cruise", "resume"];
+    if with_id {
+        resume.push(&id);
+    }
+    let owner = stage.start(&resume);
+    until("the answer", || {
+        fixes(simulator.conversation(REPO, 1)).len() == 1
+    });
+    until_quiet(&stage, 1);
+    assert_eq!(status(&stage)["id"], id);
+    kill(owner);
+    assert_eq!(stage.drive(&["cruise", "cleanup", &id]).code, Some(0));
+    assert_eq!(stage.sandboxes(), Vec::<String>::new());
+}
+
+#[test]
+fn a_cruise_is_resumed_once_its_closed_pull_request_is_open_again() {
+    reopened(&["cruise", "run", "--plan-only", "Add user auth"], false);
+}
+
+#[test]
+fn a_cruise_that_builds_is_resumed_once_the_pull_request_of_its_plan_is_open_again() {
+    reopened(&["cruise", "run", "Add user auth"], true);
+}
+
+#[test]
+fn a_new_cruise_can_follow_one_whose_pull_request_was_closed() {
+    let (simulator, stage, owner) = on_github("200ms");
+    simulator.close_pull(REPO, "ann", 1);
+    assert_eq!(ended(owner).document["status"], "cancelled");
     let again = stage.drive(&[
         "cruise",
         "run",
@@ -166,4 +199,114 @@ fn a_cruise_whose_repository_is_gone_for_good_can_be_ended_and_holds_up_no_other
         Some(0)
     );
     assert_eq!(ended(owner).document["failure"]["kind"], "repositoryGone");
+}
+
+/// A cruise of a linked worktree, which is removed.
+fn without_worktree(args: &[&str]) {
+    let stage = local();
+    stage.git(&["worktree", "add", "--quiet", "-b", "side", "../linked"]);
+    fs::copy(
+        stage.path("repo/drive.toml"),
+        stage.path("linked/drive.toml"),
+    )
+    .unwrap();
+    let owner = start_in(&stage, "linked", args);
+    until("the pull request", || status(&stage)["prNumber"] == 1);
+    until_quiet(&stage, 0);
+    let id = status(&stage)["id"].as_str().unwrap().to_owned();
+    kill(owner);
+    stage.git(&["worktree", "remove", "--force", "../linked"]);
+    let owner = stage.start(&["cruise", "resume", &id]);
+    stage.drive(&["pr", "comment", "1", "Where are you?"]);
+    until("the answer", || {
+        fixes(said(&stage.pull_request())).len() == 1
+    });
+    until_quiet(&stage, 1);
+    kill(owner);
+    let cleaned = stage.drive(&["cruise", "cleanup"]);
+    assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
+    assert_eq!(stage.sandboxes(), Vec::<String>::new());
+}
+
+#[test]
+fn a_cruise_goes_on_without_the_linked_worktree_it_began_in() {
+    without_worktree(&["cruise", "run", "--plan-only", "Add user auth"]);
+}
+
+#[test]
+fn a_cruise_that_builds_goes_on_without_the_linked_worktree_it_began_in() {
+    without_worktree(&["cruise", "run", "Add user auth"]);
+}
+
+/// A cruise whose repository is moved for good.
+fn in_a_moved_repository(args: &[&str]) {
+    let stage = local();
+    let owner = stage.start(args);
+    until("the pull request", || status(&stage)["prNumber"] == 1);
+    until_quiet(&stage, 0);
+    let id = status(&stage)["id"].as_str().unwrap().to_owned();
+    kill(owner);
+    fs::rename(stage.path("repo"), stage.path("moved")).unwrap();
+    let refused = drive_in(&stage, "home", &["cruise", "resume", &id]);
+    let hint = refused.document["failure"]["hint"].to_string();
+    assert!(
+        hint.contains("run the command again in its new place"),
+        "{hint}"
+    );
+    let owner = start_in(&stage, "moved", &["cruise", "resume", &id]);
+    until("the owner", || {
+        drive_in(&stage, "moved", &["cruise", "status", &id]).document["ownerPid"] == owner.id()
+    });
+    let commented = drive_in(&stage, "moved", &["pr", "comment", "1", "You moved."]);
+    assert_eq!(commented.code, Some(0), "{commented:?}");
+    until("the answer", || {
+        let shown = drive_in(&stage, "moved", &["pr", "show", "1"]).document;
+        fixes(said(&shown)).len() == 1
+    });
+    kill(owner);
+    let cleaned = drive_in(&stage, "moved", &["cruise", "cleanup"]);
+    assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
+    assert_eq!(stage.sandboxes(), Vec::<String>::new());
+}
+
+#[test]
+fn a_cruise_goes_on_where_its_repository_was_moved_to() {
+    in_a_moved_repository(&["cruise", "run", "--plan-only", "Add user auth"]);
+}
+
+#[test]
+fn a_cruise_that_builds_goes_on_where_its_repository_was_moved_to() {
+    in_a_moved_repository(&["cruise", "run", "Add user auth"]);
+}
+
+#[test]
+fn a_command_without_an_id_changes_no_cruise_of_another_repository() {
+    let (stage, owner) = on_local();
+    stage.git(&["clone", "--quiet", ".", "../other"]);
+    let at = "other";
+    fs::copy(
+        stage.path("repo/drive.toml"),
+        stage.path("other/drive.toml"),
+    )
+    .unwrap();
+    for folder in [at, "home"] {
+        for args in [
+            &["cruise", "cleanup"][..],
+            &["cruise", "approve"],
+            &["cruise", "fix", "--comment", "Not here."],
+            &["runs", "extend", "--rounds", "1"],
+        ] {
+            let refused = drive_in(&stage, folder, args);
+            assert_eq!(
+                (refused.code, &refused.document["failure"]["kind"]),
+                (Some(2), &"noCruise".into()),
+                "{folder}: {args:?}"
+            );
+        }
+    }
+    // Another worktree of the same repository is no other repository.
+    stage.git(&["worktree", "add", "--quiet", "-b", "side", "../linked"]);
+    let cleaned = drive_in(&stage, "linked", &["cruise", "cleanup"]);
+    assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
+    assert_eq!(ended(owner).document["status"], "cancelled");
 }

@@ -22,3 +22,4 @@ mod sandboxes;
 mod terminals;
 mod tokens;
 mod tree;
+mod unsound;

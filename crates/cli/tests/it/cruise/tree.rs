@@ -59,6 +59,7 @@ fn enter(world: &World, tasks: &[(&str, &[&str])]) {
         seed: Vec::new(),
         notify: false,
         parent: None,
+        git_dir: None,
     };
     let order = |(id, after): &(&str, &[&str])| TaskOrder {
         id: TaskId::new(*id),

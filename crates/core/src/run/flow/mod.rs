@@ -15,6 +15,7 @@ mod outage;
 mod phase;
 mod promote;
 mod publish;
+mod relocate;
 mod reply;
 mod resume;
 mod review;

@@ -152,7 +152,12 @@ impl PhaseFlow<'_> {
         };
         let is_fixed = is_fixed(&answer);
         let reply = Some(reply);
-        let life = Life::Replied { answer, reply };
+        let is_person = entry.is_some_and(|entry| entry.review.is_none());
+        let life = if is_person && answer.action == FixerResult::Question {
+            Life::Asked { answer, reply }
+        } else {
+            Life::Replied { answer, reply }
+        };
         self.state.ledger.set(&key, life);
         if !is_fixed || key.surface != Surface::Inline {
             return self.next_reply(round);

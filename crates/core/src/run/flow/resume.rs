@@ -10,7 +10,7 @@ use super::super::model::{
 };
 use super::phase::{self, PhaseFlow};
 use super::setup::sandbox_spec;
-use super::{shutdown, spawn};
+use super::{cruise, shutdown, spawn};
 use crate::agent::Budget;
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
@@ -110,6 +110,12 @@ pub(super) fn resumed(
     require_resumable(run, granted)?;
     if let Some(more) = granted {
         run.grant(more);
+    }
+    if let Flow::Cruise { .. } = run.flow {
+        run.outcome = None;
+        run.shutdown = None;
+        cruise::plan_again(run);
+        return Ok(());
     }
     let stopped = run.shutdown.take();
     let before = run.resumption.take().unwrap_or_default();
@@ -267,6 +273,9 @@ impl PhaseFlow<'_> {
     /// Repeats the step that the stop interrupted, on the branch as it is now.
     fn go_on_after_stop(&mut self) {
         self.forget_attempt();
+        if self.terms.is_watched() {
+            self.active();
+        }
         if self.run.work.pull_request.is_some() {
             // The description under way was lost, whichever it was.
             self.state.description.text.clear();

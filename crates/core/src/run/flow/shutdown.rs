@@ -2,8 +2,8 @@
 //! the sandbox, reports to the parent, and then ends the run with the outcome that was decided.
 
 use super::super::model::{
-    AfterEnd, ChildState, Effect, EffectResult, ForgeAct, Outcome, OutcomeStatus, Run, Shutdown,
-    ShutdownStep, Timer,
+    AfterEnd, ChildState, Effect, EffectResult, Flow, ForgeAct, Outcome, OutcomeStatus, Run,
+    Shutdown, ShutdownStep, Timer,
 };
 use super::tree;
 use crate::problem::{Kind, Problem};
@@ -213,6 +213,9 @@ pub(super) fn report_end(run: &mut Run) {
 
 /// Whether a run that ends like this can be resumed. A run that outlives its owners cannot.
 pub(super) fn can_go_on(run: &Run, failure: Option<&Problem>) -> bool {
+    if is_reopenable(run, failure) {
+        return true;
+    }
     let is_open = run.request.is_some() && !run.outlives_its_owner();
     let Some(problem) = failure.filter(|_| is_open) else {
         return false;
@@ -226,6 +229,13 @@ pub(super) fn can_go_on(run: &Run, failure: Option<&Problem>) -> bool {
             | Kind::SecretInCommit
             | Kind::SecretCheckFailed
     )
+}
+
+/// Whether a run goes on once its pull request is open again.
+fn is_reopenable(run: &Run, failure: Option<&Problem>) -> bool {
+    let is_closed = failure.is_some_and(|problem| problem.kind == Kind::PullRequestClosed);
+    let is_planning = run.is_watched() || matches!(run.flow, Flow::Cruise { .. });
+    is_closed && is_planning && run.request.is_some()
 }
 
 /// Whether a run that has ended, or is about to, can go on later.
@@ -273,7 +283,7 @@ fn bring_up_to_date(run: &mut Run, posts: Vec<ForgeAct>) {
 fn stopped_comment(run: &Run, failure: &Problem) -> Option<String> {
     let kind = failure.kind;
     // These have their own closing comment.
-    if is_unpushed(kind) || kind == Kind::BudgetExceeded {
+    if is_unpushed(kind) || matches!(kind, Kind::BudgetExceeded | Kind::PullRequestClosed) {
         return None;
     }
     if kind == Kind::SteeringUnapproved {
@@ -311,6 +321,13 @@ fn with_way_on(run: &Run, failure: Problem) -> Problem {
             None => then,
         };
         return failure.hint(hint);
+    }
+    if failure.kind == Kind::PullRequestClosed {
+        let root = tree::root_id(&run.id);
+        return failure.hint(format!(
+            "its commits are on its local branch; to continue, reopen the pull request and run \
+             `drive cruise resume {root}`"
+        ));
     }
     let spent = run.spent;
     let is_over_budget = run.budget().overrun(spent.usage, spent.cost).is_some();

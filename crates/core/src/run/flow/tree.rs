@@ -96,6 +96,16 @@ pub(super) fn started(run: &mut Run, id: &RunId, failed: Option<&Problem>) {
     }
 }
 
+/// A child that has ended goes on.
+pub(super) fn revive(run: &mut Run, id: &RunId) {
+    if let Some(child) = run.children.get_mut(id) {
+        child.stage = ChildStage::Started;
+        if let Some(report) = &mut child.report {
+            report.state = ChildState::Working;
+        }
+    }
+}
+
 /// A child cannot be stopped: nothing more is expected of it.
 pub(super) fn not_stopped(run: &mut Run, id: &RunId, problem: &Problem) {
     if let Some(child) = run.children.get_mut(id) {

@@ -55,6 +55,9 @@ pub struct Entry {
     /// The findings that it lists; none where it is about one thing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
+    /// The comments whose questions it answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<CommentVersion>,
     /// Its state.
     pub life: Life,
 }
@@ -97,6 +100,13 @@ pub enum Life {
         /// The reply, if its id is known.
         reply: Option<CommentRef>,
     },
+    /// The reply is posted, and asks something back. A later comment answers it.
+    Asked {
+        /// The question.
+        answer: Answer,
+        /// The reply, if its id is known.
+        reply: Option<CommentRef>,
+    },
     /// No reply can be posted.
     Unanswerable {
         /// The reason.
@@ -135,6 +145,7 @@ impl Entry {
             tries: 0,
             review: None,
             parts: Vec::new(),
+            answers: Vec::new(),
             life: Life::Seen,
         })
     }
@@ -190,10 +201,25 @@ impl Life {
         None
     }
 
+    /// What the fixer said about one that is answered.
+    pub(in crate::run) fn note(&self) -> Option<&str> {
+        match self {
+            Life::Pushed { answer } | Life::Replied { answer, .. } | Life::Asked { answer, .. } => {
+                Some(&answer.note)
+            }
+            Life::Seen
+            | Life::Dispatched { .. }
+            | Life::Unanswerable { .. }
+            | Life::Left
+            | Life::Superseded
+            | Life::Withdrawn { .. } => None,
+        }
+    }
+
     /// What the fixer did about one that is answered.
     pub(super) fn action(&self) -> Option<FixerResult> {
         match self {
-            Life::Replied { answer, .. } => Some(answer.action),
+            Life::Replied { answer, .. } | Life::Asked { answer, .. } => Some(answer.action),
             Life::Seen
             | Life::Dispatched { .. }
             | Life::Pushed { .. }
@@ -204,10 +230,14 @@ impl Life {
         }
     }
 
-    /// Whether a fix, a reply or a decision is due.
+    /// Whether a fix, a reply, an answer to a question or a decision is due.
     pub fn is_open(&self) -> bool {
         match self {
-            Life::Seen | Life::Dispatched { .. } | Life::Pushed { .. } | Life::Left => true,
+            Life::Seen
+            | Life::Dispatched { .. }
+            | Life::Pushed { .. }
+            | Life::Asked { .. }
+            | Life::Left => true,
             Life::Replied { .. }
             | Life::Unanswerable { .. }
             | Life::Superseded

@@ -9,6 +9,7 @@ use crate::ids::{EffectKey, RunId};
 use crate::process::{Layer, ProcessIdentity};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// Something that happened. The journal is the list of these.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,6 +67,13 @@ pub enum Event {
         /// Tokens and money on top of the budget.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         granted: Option<Budget>,
+    },
+    /// The checkout of the run is gone; the repository is found elsewhere.
+    Relocated {
+        /// The checkout, or the repository itself where it has none.
+        repo: PathBuf,
+        /// The git folder that all checkouts share.
+        git_dir: PathBuf,
     },
 }
 

@@ -59,6 +59,7 @@ impl Ledger {
                 | Life::Dispatched { .. }
                 | Life::Pushed { .. }
                 | Life::Replied { .. }
+                | Life::Asked { .. }
                 | Life::Unanswerable { .. }
                 | Life::Left,
             ) => false,
@@ -115,6 +116,45 @@ impl Ledger {
         let waiting: Vec<CommentVersion> = waiting.map(|known| known.key.clone()).collect();
         for key in waiting {
             self.set(&key, Life::Withdrawn { how });
+        }
+        let asked = self.questions().filter(|one| one.key.comment() == comment);
+        let asked: Vec<CommentVersion> = asked.map(|one| one.key.clone()).collect();
+        for key in asked {
+            self.settle(&key);
+        }
+    }
+
+    /// The comments whose authors were asked something back and have not answered.
+    pub fn questions(&self) -> impl Iterator<Item = &Entry> {
+        self.open()
+            .filter(|entry| matches!(entry.life, Life::Asked { .. }))
+    }
+
+    /// A comment answers the questions of its thread; without threads, those to its author.
+    pub(in crate::run) fn answer_questions(&mut self, key: &CommentVersion) {
+        let Some(entry) = self.entries.get(key) else {
+            return;
+        };
+        let is_answered = |asked: &&Entry| match (asked.thread, entry.thread) {
+            (Some(asked), Some(thread)) => asked == thread,
+            (None, None) => asked.author == entry.author,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        let asked = self.questions().filter(is_answered);
+        let asked: Vec<CommentVersion> = asked.map(|one| one.key.clone()).collect();
+        for question in &asked {
+            self.settle(question);
+        }
+        if let Some(entry) = self.entries.get_mut(key) {
+            entry.answers = asked;
+        }
+    }
+
+    /// A question needs no answer any more.
+    fn settle(&mut self, key: &CommentVersion) {
+        let life = self.entries.get(key).map(|entry| entry.life.clone());
+        if let Some(Life::Asked { answer, reply }) = life {
+            self.set(key, Life::Replied { answer, reply });
         }
     }
 

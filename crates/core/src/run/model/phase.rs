@@ -119,6 +119,16 @@ pub struct Counts {
     pub verifications: u32,
     /// Outages of an agent's model in a row, or failures of fixers in a row.
     pub failures: u32,
+    /// Planners that failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub plans: u32,
+    /// Fixer rounds in a row that left the plan with the errors that it had.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub same_errors: u32,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What the worker of a phase does now.
@@ -187,6 +197,9 @@ pub enum Stage {
         status: OutcomeStatus,
         /// The failure it will have.
         failure: Option<Problem>,
+        /// Whether the pull request was read once more after the posts.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_read: bool,
     },
     /// The merged tree is being verified.
     Verifying,
@@ -220,6 +233,8 @@ pub struct Panel {
 pub enum Halt {
     /// A model is away, or a share of the budget was used up.
     Held,
+    /// A person said that the review is complete: their comments come first.
+    Completed,
     /// Somebody moved the branch: what was reviewed is not the head any more.
     Overtaken,
 }
@@ -317,6 +332,11 @@ pub enum Pause {
         /// Which limit.
         why: String,
     },
+    /// Fixers left the plan with the same errors; a comment, a commit or a request ends it.
+    Unsound {
+        /// For how long.
+        why: String,
+    },
 }
 
 /// What waits for the end of a hold.
@@ -373,7 +393,7 @@ impl Phase {
     /// The limit that a person must lift.
     pub fn limit(&self) -> Option<&str> {
         match &self.pause {
-            Some(Pause::Limit { why }) => Some(why),
+            Some(Pause::Limit { why } | Pause::Unsound { why }) => Some(why),
             Some(Pause::Hold { .. }) | None => None,
         }
     }
@@ -382,7 +402,7 @@ impl Phase {
     pub fn hold(&self) -> Option<&str> {
         match &self.pause {
             Some(Pause::Hold { why, .. }) => Some(why),
-            Some(Pause::Limit { .. }) | None => None,
+            Some(Pause::Limit { .. } | Pause::Unsound { .. }) | None => None,
         }
     }
 }

@@ -25,6 +25,10 @@ pub struct Request {
     pub task: String,
     /// The repository.
     pub repo: PathBuf,
+    /// The git folder that all checkouts of the repository share, where it is known: the checkout may
+    /// be a linked worktree that is removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_dir: Option<PathBuf>,
     /// The commit to start from.
     pub base_sha: CommitSha,
     /// The branch a pull request goes to, where there is one.

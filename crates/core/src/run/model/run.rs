@@ -244,6 +244,21 @@ impl Run {
         }
     }
 
+    /// The command that raises the limit. Only a watched phase counts its rounds; a budget is that of
+    /// the root.
+    pub(in crate::run) fn extend_command(&self) -> String {
+        let id = self.id.as_str();
+        let (root, _) = id.split_once('+').unwrap_or((id, ""));
+        let (options, spent) = (self.extension(), self.spent_in_all());
+        let is_over_budget = self.budget().overrun(spent.usage, spent.cost).is_some();
+        let what = match (self.parent(), is_over_budget) {
+            (None, _) if self.is_watched() => format!("{root} {options} --rounds 3"),
+            (None, _) | (Some(_), true) => format!("{root} {options}"),
+            (Some(_), false) => format!("{id} --rounds 3"),
+        };
+        format!("drive runs extend {what}")
+    }
+
     /// Adds to what the run may use.
     pub(in crate::run) fn grant(&mut self, more: Budget) {
         let nothing = Budget {

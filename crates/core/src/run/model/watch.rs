@@ -67,6 +67,9 @@ pub struct Watch {
     /// What was said there, by its key.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub said: BTreeSet<String>,
+    /// When a person last said that a review is complete, by the forge's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
     /// Why the last poll failed, or what it could not read.
     pub trouble: Option<String>,
     /// The commit that the pull request shows, where it is not the one that was pushed.
@@ -153,6 +156,7 @@ impl Watch {
             unheard: 0,
             to_say: BTreeMap::new(),
             said: BTreeSet::new(),
+            completed_at: None,
             trouble: None,
             moved: None,
             caught: None,

@@ -68,6 +68,7 @@ pub fn request(publish: Publish, after_end: AfterEnd) -> Request {
         seed: vec!["target".into()],
         notify: false,
         parent: None,
+        git_dir: None,
     }
 }
 

@@ -218,10 +218,12 @@ fn check_sandbox(sim: &Sim) {
     }
 }
 
-/// Comments that drive has to deal with. The last objection of a reviewer waits for a person.
+/// Comments that drive has to deal with. The last objection of a reviewer and a question wait for a
+/// person.
 fn waiting(cruise: &Phase) -> usize {
     let open = cruise.ledger.open();
-    open.filter(|entry| entry.life != Life::Left).count()
+    let is_theirs = |life: &Life| matches!(life, Life::Left | Life::Asked { .. });
+    open.filter(|entry| !is_theirs(&entry.life)).count()
 }
 
 /// Where nothing is under way and nothing keeps it from going on, everything is dealt with.
@@ -251,7 +253,7 @@ fn check_answered(sim: &Sim, cruise: &Phase) {
         let entry = cruise.ledger.get(&key);
         let life = entry.map(|entry| &entry.life);
         match life {
-            Some(Life::Replied { .. }) => {
+            Some(Life::Replied { .. } | Life::Asked { .. }) => {
                 let reply = sim.world.forge.proven(&reply_key(&key));
                 assert!(reply.is_some(), "nobody answered {key:?}");
             }

@@ -1,12 +1,12 @@
 //! Approvals count for the head they were given for.
 
-use crate::common::{agent_said, comment, cruise::terms};
+use crate::common::{agent_said, comment, conflicted, cruise::terms, integrated};
 use crate::cruise_step::scene::{OBJECTS, Scene, head, short};
 use drive_core::agent::Role;
 use drive_core::ids::CommitSha;
 use drive_core::run::{
-    Approved, Ask, DoneWhen, EffectResult, ForgeAct, Life, OutcomeStatus, PhaseTerms, PollResult,
-    Timer,
+    Approved, Ask, DoneWhen, Effect, EffectResult, ForgeAct, Life, OutcomeStatus, PhaseTerms,
+    PollResult, Timer,
 };
 
 fn approval(head: String) -> Approved {
@@ -82,7 +82,7 @@ fn whoever_spoke_before_an_approval_from_the_command_line_is_heard_first() {
         head: CommitSha::new(head(1)),
     });
     assert_eq!(scene.run.outcome, None);
-    assert_eq!(scene.bodies(), [format!("Fixed in {}.", short(2))]);
+    assert_eq!(scene.bodies()[0], format!("Fixed in {}.", short(2)));
 }
 
 #[test]
@@ -203,4 +203,155 @@ fn an_approval_from_the_command_line_is_not_the_forges_to_take_back() {
         head: CommitSha::new(head(1)),
     });
     assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
+}
+
+#[test]
+fn auto_approve_approves_no_commit_that_a_domain_has_not_reviewed() {
+    let mut scene = Scene::begin(auto());
+    // A person writes while the five domains approve the first commit.
+    scene.settle_until(|effect| matches!(effect, Effect::ReadDiff { .. }));
+    scene.looks.push_back(PollResult {
+        comments: vec![comment(5, "check the name")],
+        ..PollResult::default()
+    });
+    scene.settle();
+    assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
+    let approved = scene.bodies().pop().unwrap();
+    let by_whom = format!("approved at {} by --auto-approve", short(2));
+    assert!(approved.contains(&by_whom), "{approved}");
+    let reviews = scene.cruise().record.reviews.iter();
+    let reviewed = reviews.filter(|review| review.head == Some(CommitSha::new(head(2))));
+    assert_eq!(reviewed.count(), 5);
+}
+
+#[test]
+fn auto_approve_waits_where_no_review_of_the_head_is_left() {
+    let mut once = auto();
+    once.max_iterations = 1;
+    let mut scene = Scene::begin(once);
+    scene.settle_until(|effect| matches!(effect, Effect::ReadDiff { .. }));
+    scene.looks.push_back(PollResult {
+        comments: vec![comment(5, "check the name")],
+        ..PollResult::default()
+    });
+    scene.settle();
+    assert_eq!(scene.run.work.head_sha, Some(CommitSha::new(head(2))));
+    assert_eq!(scene.run.outcome, None);
+}
+
+#[test]
+fn an_approval_that_a_later_fix_voids_is_said_once() {
+    let mut scene = Scene::watching(terms());
+    scene.sees(PollResult {
+        comments: vec![comment(5, "check the name")],
+        approvals: Some(vec![approval(head(1))]),
+        ..PollResult::default()
+    });
+    let void = format!(
+        "ann approved {}. The branch is at {} now, so that approval does not count. Approve {} if \
+         you agree with it.",
+        short(1),
+        short(2),
+        short(2)
+    );
+    let key = format!("said/voided/{}/ann", head(1));
+    assert_eq!(scene.told().last(), Some(&(void.clone(), Some(key))));
+    scene.sees(PollResult {
+        comments: vec![comment(6, "and the mail")],
+        approvals: Some(vec![approval(head(1))]),
+        ..PollResult::default()
+    });
+    let said = scene.bodies();
+    assert_eq!(
+        said.iter().filter(|body| **body == void).count(),
+        1,
+        "{said:#?}"
+    );
+    assert_eq!(
+        said.iter()
+            .filter(|body| body.contains("does not count"))
+            .count(),
+        1
+    );
+    assert_eq!(scene.run.outcome, None);
+}
+
+#[test]
+fn an_approval_from_the_command_line_that_a_fix_voids_is_said() {
+    let mut scene = Scene::watching(terms());
+    scene.looks.push_back(PollResult {
+        comments: vec![comment(5, "check the name")],
+        ..PollResult::default()
+    });
+    scene.ask(Ask::Approve {
+        by: "bob".into(),
+        head: CommitSha::new(head(1)),
+    });
+    let said = scene.bodies().pop().unwrap();
+    assert!(
+        said.starts_with(&format!("bob approved {}. The branch", short(1))),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_base_that_conflicts_is_merged_before_an_approval_counts() {
+    let mut scene = Scene::watching(terms());
+    scene.answer("integrate", conflicted());
+    scene.answer("concludeMerge", integrated('c'));
+    let approved = |head: String| PollResult {
+        approvals: Some(vec![approval(head)]),
+        ..PollResult::default()
+    };
+    scene.looks.push_back(approved(head(1)));
+    scene.looks.push_back(approved(head(1)));
+    scene.sees(approved(head(1)));
+    let merger = scene
+        .jobs
+        .iter()
+        .find(|job| !job.input.conflicts.is_empty());
+    let merger = merger.expect("an agent resolves the conflict");
+    assert_eq!(
+        (merger.role, merger.input.conflicts.as_slice()),
+        (Role::Fixer, &["src/login.rs".to_owned()][..])
+    );
+    assert_eq!(
+        scene.run.outcome, None,
+        "what was approved is not the head any more"
+    );
+    let merged = "c".repeat(40);
+    assert_eq!(
+        scene.run.work.head_sha,
+        Some(CommitSha::new(merged.as_str()))
+    );
+    scene.looks.clear();
+    scene.looks.push_back(approved(merged.clone()));
+    scene.sees(approved(merged));
+    assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
+}
+
+#[test]
+fn a_comment_between_the_last_poll_and_the_closing_words_is_listed() {
+    let mut scene = Scene::watching(terms());
+    let approved = PollResult {
+        approvals: Some(vec![approval(head(1))]),
+        ..PollResult::default()
+    };
+    scene.looks.push_back(approved);
+    // The first look comes before the approval counts, the second after the closing words.
+    scene.looks.push_back(PollResult {
+        comments: vec![comment(5, "check the name")],
+        ..PollResult::default()
+    });
+    scene.wake(Timer::Poll);
+    assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
+    let said = scene.bodies();
+    assert_eq!(
+        said.last().unwrap(),
+        "These comments were written while this run ended, and no agent gets them:\n\n- inline-5 by \
+         ann: check the name"
+    );
+    assert_eq!(said.len(), 2, "{said:#?}");
+    let open = scene.cruise().ledger.open();
+    assert_eq!(open.count(), 1);
 }

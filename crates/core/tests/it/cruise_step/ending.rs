@@ -42,6 +42,7 @@ fn a_timeout_of_24_h_comes_after_a_restart() {
             "updateBody",
             "summarize",
             "postComment",
+            "poll",
             "removeSandbox"
         ],
         "the pull request stays open"
@@ -70,7 +71,7 @@ fn somebody_who_spoke_while_nobody_looked_is_heard_before_silence_ends_it() {
 #[test]
 fn a_forge_that_is_down_when_silence_would_end_it_is_asked_for_some_hours() {
     let mut scene = Scene::watching(terms());
-    for _ in 0..60 {
+    for _ in 0..50 {
         scene.answer("poll", failed());
     }
     scene.wake(Timer::Inactivity);

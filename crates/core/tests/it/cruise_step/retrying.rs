@@ -240,3 +240,74 @@ fn a_reviewer_whose_model_is_away_is_asked_again_and_gives_its_verdict_later() {
             .all(|one| one.verdict == Some(Verdict::Approved))
     );
 }
+
+fn planners(scene: &Scene) -> usize {
+    let planners = scene.jobs.iter().filter(|job| job.role == Role::Planner);
+    planners.count()
+}
+
+fn crashed() -> EffectResult {
+    agent_ended(Some(Failure::NoVerdict {
+        exit_code: Some(1),
+        signal: None,
+    }))
+}
+
+#[test]
+fn a_planner_that_failed_is_started_again_after_a_pause() {
+    let mut scene = Scene::begin(terms());
+    scene.agent(Role::Planner, crashed());
+    scene.settle();
+    assert_eq!((planners(&scene), scene.run.outcome.as_ref()), (1, None));
+    let waits = cruise_status(&scene.run).unwrap().waiting_for.unwrap();
+    assert!(waits.starts_with("a retry: "), "{waits}");
+    scene.wake(Timer::Hold);
+    assert_eq!(planners(&scene), 2);
+    assert!(scene.run.work.pull_request.is_some());
+    let warning = &scene.run.warnings[0];
+    assert!(
+        warning.starts_with("started the planner again: "),
+        "{warning}"
+    );
+}
+
+#[test]
+fn a_planner_that_writes_no_plan_is_started_again() {
+    let mut scene = Scene::begin(terms());
+    scene.answer(
+        "commitWork",
+        EffectResult::WorkCommitted {
+            head_sha: CommitSha::new("a".repeat(40)),
+            commits: Vec::new(),
+            warnings: Vec::new(),
+            changed: Vec::new(),
+        },
+    );
+    scene.settle();
+    scene.wake(Timer::Hold);
+    assert_eq!(planners(&scene), 2);
+    assert!(scene.run.work.pull_request.is_some());
+}
+
+#[test]
+fn a_planner_that_fails_three_times_ends_the_cruise() {
+    let mut scene = Scene::begin(terms());
+    for _ in 0..4 {
+        scene.agent(Role::Planner, crashed());
+    }
+    scene.settle();
+    fly_on(&mut scene);
+    assert_eq!(planners(&scene), 3);
+    assert_eq!(scene.outcome().status, OutcomeStatus::Failed);
+}
+
+#[test]
+fn a_planner_whose_login_expired_is_not_started_again() {
+    let mut scene = Scene::begin(terms());
+    scene.agent(Role::Planner, agent_ended(Some(Failure::LoginExpired)));
+    scene.settle();
+    assert_eq!(
+        (planners(&scene), scene.outcome().status),
+        (1, OutcomeStatus::NeedsHuman)
+    );
+}

@@ -5,8 +5,8 @@ use drive_core::agent::Role;
 use drive_core::forge::PrState;
 use drive_core::ids::{CommitSha, EffectKey};
 use drive_core::run::{
-    AgentJob, Ask, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAct, JobComment, Outcome,
-    Phase, PhaseTerms, PollResult, Request, Run, Timer, fold, step,
+    AgentJob, Ask, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAct, JobComment,
+    MergeWhen, Outcome, Phase, PhaseTerms, PollResult, Request, Run, Timer, fold, step,
 };
 use drive_core::time::Timestamp;
 use std::collections::{BTreeMap, VecDeque};
@@ -188,12 +188,14 @@ impl Scene {
             }
             Effect::CommitWork { .. } => {
                 self.commits += 1;
+                let mut commits = self.run.work.commits.clone();
+                commits.push(CommitSummary {
+                    sha: CommitSha::new(head(self.commits)),
+                    subject: "a change".into(),
+                });
                 EffectResult::WorkCommitted {
                     head_sha: CommitSha::new(head(self.commits)),
-                    commits: vec![CommitSummary {
-                        sha: CommitSha::new(head(self.commits)),
-                        subject: "a change".into(),
-                    }],
+                    commits,
                     warnings: Vec::new(),
                     changed: Vec::new(),
                 }
@@ -202,6 +204,16 @@ impl Scene {
                 act: ForgeAct::Poll { .. },
                 ..
             } => common::cruise::looked(self.looks.pop_front().unwrap_or_default()),
+            // The base can be merged as it is.
+            Effect::Integrate {
+                when: MergeWhen::Conflicting,
+                ..
+            } => EffectResult::Integrated {
+                head_sha: self.run.work.head_sha.clone().unwrap(),
+                base_sha: None,
+                commits: self.run.work.commits.clone(),
+                warnings: Vec::new(),
+            },
             effect => good(effect),
         }
     }

@@ -35,6 +35,7 @@ pub fn spawn_request(world: &FakeWorld) -> Request {
         seed: Vec::new(),
         notify: false,
         parent: None,
+        git_dir: None,
     }
 }
 

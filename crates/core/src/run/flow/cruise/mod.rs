@@ -15,6 +15,7 @@ mod texts;
 pub use self::order::planning_run;
 
 pub(super) use self::asks::asked;
+pub(super) use self::order::plan_again;
 
 use self::asks::stop_skipped;
 use self::board::Board;

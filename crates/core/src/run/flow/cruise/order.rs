@@ -26,6 +26,12 @@ pub fn planning_run(run: &Run) -> Option<RunId> {
     run.children.contains_key(&id).then_some(id)
 }
 
+/// The run that writes the plan goes on, after the pull request was opened again.
+pub(in crate::run::flow) fn plan_again(run: &mut Run) {
+    let id = planning_id(&run.id);
+    tree::revive(run, &id);
+}
+
 /// How listings call what that run works on.
 pub(super) fn planning_task() -> TaskId {
     TaskId::new("plan")

@@ -69,6 +69,7 @@ impl PhaseFlow<'_> {
             return;
         }
         self.state.pause = self.limit_reached().map(|why| Pause::Limit { why });
+        self.state.counts.same_errors = 0;
         if self.state.pause.is_none() {
             self.state.watch.fresh = false;
             self.merge_again();
@@ -143,6 +144,7 @@ impl PhaseFlow<'_> {
             tries: 0,
             review: None,
             parts: Vec::new(),
+            answers: Vec::new(),
             life: Life::Seen,
         };
         self.enter(entry, false);

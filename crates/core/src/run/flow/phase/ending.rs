@@ -1,12 +1,14 @@
 //! Limits, and the closing posts of a phase.
 
 use super::super::super::model::{
-    Approved, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, OutcomeStatus, PhaseEnd,
-    PlanCheck, Stage,
+    Approved, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, ForgeAnswer, Life,
+    OutcomeStatus, PhaseEnd, PlanCheck, Stage,
 };
 use super::super::kit::no_commit;
 use super::PhaseFlow;
-use super::texts::{approved_comment, limit_comment, pull_request_body, stopped_comment};
+use super::texts::{
+    approved_comment, late_comment, limit_comment, pull_request_body, stopped_comment,
+};
 use crate::ids::{CommitSha, EffectKey};
 use crate::problem::{Kind, Problem};
 use crate::review::{Domain, LastWord, Move};
@@ -75,7 +77,8 @@ impl PhaseFlow<'_> {
         };
         by_person.or_else(|| {
             let all = self.state.next == Move::Done && self.last_word() == LastWord::Approved;
-            let may = is_automatic && self.objection().is_none();
+            let is_asking = self.state.ledger.questions().next().is_some();
+            let may = is_automatic && self.objection().is_none() && !is_asking;
             (may && all && !waits).then(|| Approved {
                 by: "--auto-approve".to_owned(),
                 head: head.clone(),
@@ -318,7 +321,12 @@ impl PhaseFlow<'_> {
         failure: Option<Problem>,
     ) {
         self.state.tries = 0;
-        if posts.is_empty() || self.run.work.pull_request.is_none() {
+        let is_read = matches!(self.state.stage, Stage::Closing { is_read: true, .. });
+        let has_pr = self.run.work.pull_request.is_some();
+        if posts.is_empty() && has_pr && !is_read && self.terms.is_watched() {
+            return self.read_last(status, failure);
+        }
+        if posts.is_empty() || !has_pr {
             return match (self.terms.done, status) {
                 (DoneWhen::Reviewed { auto_merge: true }, OutcomeStatus::Succeeded) => {
                     self.promote();
@@ -331,8 +339,59 @@ impl PhaseFlow<'_> {
             posts,
             status,
             failure,
+            is_read,
         };
         self.on_forge(next.act, next.key);
+    }
+
+    /// Reads the pull request once more after the closing posts: somebody may have written before
+    /// them.
+    fn read_last(&mut self, status: OutcomeStatus, failure: Option<Problem>) {
+        self.state.stage = Stage::Closing {
+            posts: Vec::new(),
+            status,
+            failure,
+            is_read: true,
+        };
+        let poll = ForgeAct::Poll {
+            since: None,
+            approvals: false,
+            checks: None,
+        };
+        self.on_forge(poll, None);
+    }
+
+    /// Lists what was written before the closing posts and read by nobody.
+    pub(super) fn last_read(&mut self, key: &EffectKey, effect: Effect, result: EffectResult) {
+        let Stage::Closing {
+            status, failure, ..
+        } = self.state.stage.clone()
+        else {
+            return;
+        };
+        let EffectResult::OnForge {
+            answer: ForgeAnswer::Polled { poll },
+        } = result
+        else {
+            let closing = (Vec::new(), status, failure);
+            return self.closing_posted(closing, key, effect, &result);
+        };
+        let unread = self.unread(&poll.comments);
+        let mut posts = Vec::new();
+        if !unread.is_empty() {
+            posts.push(ClosingPost {
+                act: ForgeAct::PostComment {
+                    body: late_comment(&unread),
+                },
+                key: Some(format!("late/{}", self.stopped_key())),
+            });
+        }
+        for entry in unread {
+            let key = entry.key.clone();
+            self.enter(entry, true);
+            self.state.ledger.set(&key, Life::Left);
+        }
+        self.post_next(posts, status, failure);
     }
 
     /// A post that failed is tried again for some minutes, and does not change how the phase ends.

@@ -86,11 +86,19 @@ impl PhaseFlow<'_> {
         })
     }
 
-    /// What was said before a comment in its thread.
+    /// What was said before a comment in its thread. Without threads that is what it answers.
     fn thread(&self, entry: &Entry) -> String {
-        entry.thread.map_or(String::new(), |thread| {
-            self.state.threads.before(thread, entry.key.id)
-        })
+        if let Some(thread) = entry.thread {
+            return self.state.threads.before(thread, entry.key.id);
+        }
+        let asked = entry.answers.iter();
+        let asked = asked.filter_map(|key| self.state.ledger.get(key));
+        let texts = asked.map(|asked| {
+            let question = asked.life.note().unwrap_or_default();
+            let (author, fixer) = (&asked.author, &self.terms.fixer);
+            format!("{author}: {}\n\n{fixer}: {question}", asked.body)
+        });
+        texts.collect::<Vec<_>>().join("\n\n")
     }
 }
 

@@ -2,11 +2,13 @@
 //! changes is passed over. What stands in the way is said where people look.
 
 use super::super::super::model::{
-    Effect, EffectResult, Entry, ForgeAct, Heard, Life, Objected, OutcomeStatus, Stage, Timer,
+    Approved, DoneWhen, Effect, EffectResult, Entry, ForgeAct, Heard, Life, Objected,
+    OutcomeStatus, Pause, Stage, Timer,
 };
 use super::PhaseFlow;
-use super::texts::{MOST_LISTED, objection_comment, waits_reply};
+use super::texts::{MOST_LISTED, objection_comment, voided_comment, waits_reply};
 use crate::forge::{Comment, CommentVersion};
+use crate::ids::CommitSha;
 use crate::problem::{Kind, Problem};
 use crate::time::after;
 
@@ -113,6 +115,32 @@ impl PhaseFlow<'_> {
         self.say(&key, body);
     }
 
+    /// Says once whose approval was given for an older commit of the branch.
+    pub(super) fn say_voided(&mut self) {
+        let (DoneWhen::Approved { .. }, Some(head)) = (self.terms.done, self.state.pushed.clone())
+        else {
+            return;
+        };
+        let watch = &self.state.watch;
+        let given: Vec<&Approved> = watch.approvals.iter().chain(&watch.granted).collect();
+        let is_renewed = |by: &str| given.iter().any(|one| one.by == by && one.head == head);
+        let commits = &self.run.work.commits;
+        // What is not on the branch yet may be newer.
+        let is_older = |sha: &CommitSha| *sha != head && commits.iter().any(|one| one.sha == *sha);
+        let void = given
+            .iter()
+            .filter(|one| is_older(&one.head) && !is_renewed(&one.by));
+        let void: Vec<(String, String)> = void
+            .map(|one| {
+                let key = format!("voided/{}/{}", one.head, one.by);
+                (key, voided_comment(one, &head))
+            })
+            .collect();
+        for (key, body) in void {
+            self.say(&key, body);
+        }
+    }
+
     /// Nobody is named whose review was taken back before it could be said.
     pub(super) fn forget_objections(&mut self) {
         if self.state.watch.objections.is_empty() {
@@ -150,7 +178,7 @@ impl PhaseFlow<'_> {
 
     /// At a limit each further comment gets one reply that says what it waits for.
     pub(super) fn tell_waiting(&mut self) {
-        let Some(limit) = self.state.limit().map(str::to_owned) else {
+        let Some(Pause::Limit { why: limit }) = self.state.pause.clone() else {
             return;
         };
         if !self.terms.is_watched() || matches!(self.state.stage, Stage::PostingLimit) {

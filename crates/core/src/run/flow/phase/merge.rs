@@ -81,10 +81,10 @@ impl PhaseFlow<'_> {
     /// Checks for conflicts with the base before a phase succeeds. Returns whether a check is in
     /// progress.
     pub(super) fn check_base(&mut self) -> bool {
-        let ends_well = match self.last_word() {
-            LastWord::Approved => true,
-            LastWord::NeedsChanges => self.terms.mode == TeamMode::Sequential,
-            LastWord::Inconclusive => false,
+        let ends_well = match (self.terms.done, self.last_word()) {
+            (DoneWhen::Approved { .. }, _) | (_, LastWord::Approved) => true,
+            (_, LastWord::NeedsChanges) => self.terms.mode == TeamMode::Sequential,
+            (_, LastWord::Inconclusive) => false,
         };
         let has_pr = self.run.work.pull_request.is_some();
         let Some(base) = self.base().filter(|_| ends_well && has_pr) else {
@@ -236,7 +236,9 @@ impl PhaseFlow<'_> {
 
     fn merge_done(&mut self, round: Round) {
         let is_same = round.head_before == self.run.work.head_sha;
+        let waits_for_approval = matches!(self.terms.done, DoneWhen::Approved { .. });
         match (&round.job, &self.state.next) {
+            (RoundJob::CheckBase, _) if is_same && waits_for_approval => self.base_checked(),
             // Somebody commented meanwhile, or the pull request could not be read.
             (RoundJob::CheckBase, Move::Done)
                 if is_same && (self.has_work() || !self.is_heard()) =>
@@ -247,6 +249,15 @@ impl PhaseFlow<'_> {
             // The base can still be merged.
             (RoundJob::CheckBase, Move::Done) if is_same => self.finish_reviewed(),
             (_, _) => self.check(round),
+        }
+    }
+
+    /// The base can still be merged: the approval counts if it still stands.
+    fn base_checked(&mut self) {
+        self.state.stage = Stage::Watching;
+        match self.approved().filter(|_| self.is_heard()) {
+            Some(approved) => self.finish_approved(&approved),
+            None => self.proceed(),
         }
     }
 

@@ -12,6 +12,7 @@ mod ending;
 mod findings_text;
 mod fixer;
 mod hearing;
+mod making;
 mod measuring;
 mod merge;
 mod next;
@@ -22,6 +23,7 @@ mod round;
 mod suggesting;
 mod summary_text;
 mod texts;
+mod unsound;
 mod watch;
 
 pub(in crate::run) use checks::named;
@@ -132,13 +134,17 @@ impl PhaseFlow<'_> {
             ..
         } = &effect
         {
+            let is_closing = matches!(self.state.stage, Stage::Closing { .. });
             if let ForgeAct::Poll { since, .. } = act {
-                return self.polled(since.is_none(), result);
+                let is_whole = since.is_none();
+                if is_closing {
+                    return self.last_read(key, effect, result);
+                }
+                return self.polled(is_whole, result);
             }
             if let ForgeAct::React { .. } = act {
                 return self.react_next();
             }
-            let is_closing = matches!(self.state.stage, Stage::Closing { .. });
             let said = idempotency_key.as_deref().filter(|key| is_said(key));
             if let Some(key) = said.filter(|_| !is_closing) {
                 return self.was_said(key, &result);
@@ -149,6 +155,10 @@ impl PhaseFlow<'_> {
             if asks::is_injected(idempotency_key.as_deref()) {
                 return self.injected_posted(idempotency_key.as_deref(), result);
             }
+        }
+        // The agent that was ended reports its end itself.
+        if let Effect::EndProcess { .. } = effect {
+            return;
         }
         if let EffectResult::AgentEnded { outcome, .. } = &result {
             self.state.record.job_ended(key, outcome, self.now);
@@ -183,6 +193,7 @@ impl PhaseFlow<'_> {
                 posts,
                 status,
                 failure,
+                ..
             } => self.closing_posted((posts, status, failure), key, effect, &result),
             Stage::Verifying => self.verified(result),
             Stage::Promoting => self.merged(result),

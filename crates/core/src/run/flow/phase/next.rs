@@ -58,7 +58,7 @@ impl PhaseFlow<'_> {
             return self.stop_late();
         }
         if self.has_work() {
-            match (self.state.limit().is_some(), self.limit_reached()) {
+            match (self.is_barred(), self.limit_reached()) {
                 (true, _) => {}
                 (false, Some(limit)) => return self.limit_hit(limit),
                 (false, None) => return self.fix(),
@@ -81,7 +81,7 @@ impl PhaseFlow<'_> {
             (DoneWhen::Approved { auto_approve, .. }, next) => {
                 let may_review = *next == Move::Done && self.state.limit().is_none();
                 if let Some(approved) = self.approved() {
-                    if !self.hear_first() {
+                    if !self.hear_first() && !self.check_base() {
                         self.finish_approved(&approved);
                     }
                 } else if auto_approve && may_review && self.review_again() {
@@ -95,11 +95,20 @@ impl PhaseFlow<'_> {
         }
     }
 
+    /// Whether no fixer starts. A plan that fixers did not correct waits for a person's words.
+    fn is_barred(&self) -> bool {
+        match &self.state.pause {
+            Some(Pause::Limit { .. }) => true,
+            Some(Pause::Unsound { .. }) => !self.state.ledger.has_waiting(),
+            Some(Pause::Hold { .. }) | None => false,
+        }
+    }
+
     /// Whether the phase pauses for this.
     pub(in crate::run) fn holds(&self, what: HoldFor) -> bool {
         match &self.state.pause {
             Some(Pause::Hold { what: held, .. }) => *held == what,
-            Some(Pause::Limit { .. }) | None => false,
+            Some(Pause::Limit { .. } | Pause::Unsound { .. }) | None => false,
         }
     }
 

@@ -2,11 +2,10 @@
 //! pushed and published, and each comment of the batch gets a reply.
 
 use super::super::super::model::{
-    AgentJob, Answer, CommitSummary, Effect, EffectResult, FixerResult, HoldFor, Life, MOST_TRIES,
-    Makes, OutcomeStatus, PLAN_PATH, PlanCheck, Publish, RollBackCost, Round, RoundJob, RoundStep,
+    Answer, CommitSummary, Effect, EffectResult, FixerResult, HoldFor, Life, MOST_TRIES, Makes,
+    OutcomeStatus, PLAN_PATH, Pause, PlanCheck, Publish, RollBackCost, Round, RoundJob, RoundStep,
     Stage,
 };
-use super::super::attempt::earlier_attempt;
 use super::super::kit::{no_branch, no_commit};
 use super::super::publish::{commit_message, nothing_changed};
 use super::super::reply::is_lost;
@@ -15,66 +14,23 @@ use super::PhaseFlow;
 use super::retry::is_final;
 use super::texts::{LEFT_MESSAGE, fix_message, plan_message};
 use crate::agent::answer::read_fixer;
-use crate::agent::{AgentOutcome, Ending, Role};
+use crate::agent::{AgentOutcome, Ending};
 use crate::ids::EffectKey;
 use crate::plan::Plan;
 use crate::problem::{Class, Kind, Problem};
-use crate::prompts::Prompt;
 use crate::review::Move;
 use crate::sandbox::KeptWork;
-use std::fmt::Write;
 
 /// How many comments one fixer gets at once; the rest waits for the next round.
 const MOST_IN_BATCH: usize = 50;
 
 impl PhaseFlow<'_> {
-    /// Starts the first agent, unless a plan was given.
-    pub(in crate::run) fn make(&mut self) {
-        let mut round = Round {
-            number: 0,
-            job: RoundJob::Make,
-            step: RoundStep::Agent,
-            head_before: self.run.work.head_sha.clone(),
-            answers: Vec::new(),
-        };
-        let sandbox = self.run.sandbox_id();
-        let (role, prompt) = match &self.terms.makes {
-            Makes::Plan { given: Some(text) } => {
-                round.step = RoundStep::WritePlan;
-                self.at(round);
-                self.run.decide(Effect::WriteFile {
-                    sandbox,
-                    path: PLAN_PATH.to_owned(),
-                    text: text.clone(),
-                });
-                return;
-            }
-            Makes::Plan { given: None } => {
-                let prompt = self.terms.prompts.render(&Prompt::Plan {
-                    task: &self.request.task,
-                    plan_path: PLAN_PATH,
-                });
-                (Role::Planner, prompt)
-            }
-            Makes::Change => {
-                let task = &self.request.task;
-                let prompt = self.terms.prompts.render(&Prompt::Code { task });
-                (Role::Coder, prompt)
-            }
-        };
-        if let Some(overrun) = self.overrun() {
-            return self.limit_hit(format!("the run {overrun}"));
-        }
-        let prompt = format!("{prompt}{}", earlier_attempt(self.run, &self.base_sha()));
-        let mut job = self.phase_job(&self.request.agent, role, prompt);
-        self.add_saved(&mut job);
-        self.at(round);
-        self.start_agent(Some(sandbox), job);
-    }
-
     /// Starts one fixer for all pending work: findings without a comment first, then comments.
     pub(in crate::run) fn fix(&mut self) {
         let number = self.state.rounds + 1;
+        if let Some(Pause::Unsound { .. }) = self.state.pause {
+            self.state.pause = None;
+        }
         if self.state.findings.is_empty() && self.apply_suggestions(number) {
             return;
         }
@@ -96,17 +52,6 @@ impl PhaseFlow<'_> {
         });
         let sandbox = Some(self.run.sandbox_id());
         self.start_agent(sandbox, job);
-    }
-
-    /// Tells an agent where the work of the attempt before it is.
-    fn add_saved(&mut self, job: &mut AgentJob) {
-        if let Some(saved) = &self.state.saved {
-            let _ = write!(
-                job.prompt,
-                "\n\nAn earlier attempt did not finish. Its unfinished work is saved in commit \
-                 {saved}; `git show {saved}` shows it. The working tree is at the last commit.\n"
-            );
-        }
     }
 
     pub(in crate::run) fn at(&mut self, round: Round) {
@@ -188,6 +133,9 @@ impl PhaseFlow<'_> {
         let is_fixer = matches!(round.job, RoundJob::Fix { .. });
         let is_last = is_limit && self.overrun().is_some() && !self.waits_at_limits();
         if !is_fixer && (is_last || !is_outage) {
+            if !is_limit && self.plans_again(ending) {
+                return self.plan_again(round, problem, ending);
+            }
             let status = ending.map_or(OutcomeStatus::Failed, OutcomeStatus::of_agent);
             return self.leave(status, Some(problem.clone()));
         }
@@ -319,6 +267,9 @@ impl PhaseFlow<'_> {
         let makes_change = self.terms.makes == Makes::Change;
         if commits.is_empty() && (makes_change || round.job == RoundJob::Make) {
             let problem = nothing_changed(&self.request.agent);
+            if round.job == RoundJob::Make && self.plans_again(None) {
+                return self.plan_again(round, &problem, None);
+            }
             return self.leave(OutcomeStatus::Failed, Some(problem));
         }
         self.check(round);
@@ -344,7 +295,7 @@ impl PhaseFlow<'_> {
     }
 
     fn plan_read(&mut self, round: Round, text: Option<&str>) {
-        self.state.plan = match text.map(Plan::parse) {
+        let plan = match text.map(Plan::parse) {
             None => PlanCheck::Invalid {
                 errors: format!("no `{PLAN_PATH}` on the branch"),
             },
@@ -353,6 +304,7 @@ impl PhaseFlow<'_> {
                 errors: errors.to_string(),
             },
         };
+        self.take_check(&round, plan);
         self.publish(round);
     }
 
@@ -423,6 +375,7 @@ impl PhaseFlow<'_> {
             self.state.next = self.after_fix();
         }
         self.post_injected();
+        self.stop_correcting(round);
         self.close_batch();
     }
 
@@ -445,7 +398,8 @@ impl PhaseFlow<'_> {
                 let is_fixer = matches!(round.job, RoundJob::Fix { .. });
                 let is_stop = problem.class() == Class::Interrupted;
                 let is_worse = is_final(&problem) && (self.terms.is_watched() || is_stop);
-                if is_fixer && !is_worse {
+                let is_retried = is_fixer || self.plans_again(None);
+                if is_retried && !is_worse {
                     self.agent_failed(round, &problem, None)
                 } else {
                     self.fail(problem)

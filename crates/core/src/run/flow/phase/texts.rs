@@ -1,12 +1,13 @@
 //! Texts of a phase: commit messages, comments, and the description of the pull request.
 
 use super::super::super::model::{
-    Approved, Entry, Ledger, Objected, Phase, PlanCheck, Remark, Request, Run,
+    Approved, Entry, Ledger, Objected, PLAN_PATH, Phase, PlanCheck, Remark, Request, Run,
 };
 use super::super::publish::shortened;
 use super::super::reply::action_on;
 use super::super::review::{MOST_SHOWN, review_body, without_severity};
 use super::super::shutdown::is_unpushed;
+use super::super::tree::root_id;
 use super::findings_text::{open_findings, plain};
 use super::outcome_text::description_outcome;
 use super::record_text::record_text;
@@ -106,10 +107,10 @@ pub(super) fn injected_body(author: &str, text: &str) -> String {
 /// One comment for a limit: what is open, and who must act.
 pub(super) fn limit_comment(limit: &str, run: &Run, ledger: &Ledger) -> String {
     let open = open_comments(ledger);
-    let (id, options) = (&run.id, run.extension());
+    let command = run.extend_command();
     format!(
         "Waiting for a person: {limit}. Approve, merge or close this pull request, or raise the \
-         limit with `drive runs extend {id} {options} --rounds 3`.{open}"
+         limit with `{command}`.{open}"
     )
 }
 
@@ -152,11 +153,8 @@ pub(super) fn same_failure(check: &Check, commits: u32) -> String {
 
 /// The reply to a comment that no fixer gets for now.
 pub(super) fn waits_reply(to: &Entry, limit: &str, run: &Run) -> String {
-    let (id, options) = (&run.id, run.extension());
-    let text = format!(
-        "No fixer works on this yet: {limit}. Raise the limit with `drive runs extend {id} {options} \
-         --rounds 3`."
-    );
+    let command = run.extend_command();
+    let text = format!("No fixer works on this yet: {limit}. Raise the limit with `{command}`.");
     match to.key.surface {
         Surface::Inline => text,
         Surface::Conversation | Surface::Review => {
@@ -173,6 +171,33 @@ pub(super) fn objection_comment(head: &CommitSha, objections: &[Objected]) -> St
         "Every review approved {head}, but the plan is not approved: {}. Drive approves it once \
          each of them approves or their review is dismissed.",
         objected(objections)
+    )
+}
+
+/// Whose approval does not count for what was pushed after it.
+pub(super) fn voided_comment(approved: &Approved, head: &CommitSha) -> String {
+    let (by, old, new) = (plain(&approved.by), approved.head.short(), head.short());
+    format!(
+        "{by} approved {old}. The branch is at {new} now, so that approval does not count. Approve \
+         {new} if you agree with it."
+    )
+}
+
+/// What a plan waits for whose errors no fixer corrects.
+pub(super) fn unsound_comment(errors: &str, rounds: u32, run: &Run) -> String {
+    let root = root_id(&run.id);
+    let branch = run
+        .work
+        .branch
+        .as_ref()
+        .map_or("", |branch| branch.as_str());
+    let errors = fenced(errors, "text");
+    format!(
+        "The plan has the same errors after {rounds} fixer rounds, so no fixer tries again:\n\n\
+         {errors}\n\n\
+         To continue, correct `{PLAN_PATH}` on branch `{branch}`, or comment here what to change. \
+         `drive cruise fix {root}` starts one more fixer, `drive cruise cleanup {root}` ends the \
+         cruise."
     )
 }
 
@@ -227,6 +252,15 @@ pub(super) fn approved_comment(approved: &Approved, plan_only: bool, ledger: &Le
     };
     let open = open_comments(ledger);
     format!("The plan is approved at {head} by {by}. {rest}{open}")
+}
+
+/// The comments that were written before the closing words and that no agent gets.
+pub(super) fn late_comment(unread: &[Entry]) -> String {
+    let listed: String = unread.iter().take(MOST_LISTED).map(listed).collect();
+    format!(
+        "These comments were written while this run ended, and no agent gets them:\n\n{}",
+        listed.trim_end()
+    )
 }
 
 /// One line of a list of comments.

@@ -2,13 +2,15 @@
 //! agents work, so that a pull request which a person closes or merges stops them.
 
 use super::super::super::model::{
-    ClosingPost, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, OutcomeStatus, PhaseEnd,
+    ClosingPost, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Halt, OutcomeStatus, PhaseEnd,
     PollResult, Stage, Timer,
 };
 use super::PhaseFlow;
 use super::ending::post;
 use super::texts;
-use crate::forge::{PrState, newest};
+use crate::agent::answer::ends_review;
+use crate::forge::marker::visible;
+use crate::forge::{Comment, PrState, newest};
 use crate::problem::{Kind, Problem};
 use crate::review::Move;
 use crate::time::after;
@@ -104,6 +106,7 @@ impl PhaseFlow<'_> {
         self.post_injected();
         self.react_next();
         self.tell_waiting();
+        self.say_voided();
         self.say_next();
         self.describe_again();
         if failed || !again {
@@ -117,12 +120,14 @@ impl PhaseFlow<'_> {
         // A whole reading tells no later time than the polls before it.
         self.state.watch.cursor = poll.next.max(self.state.watch.cursor);
         let mut news = false;
+        let mut is_completed = false;
         if self.terms.hears_comments() {
             for comment in newest(&poll.comments) {
                 if let Some(how) = self.state.put_aside(comment) {
                     self.state.ledger.withdraw(comment.key.comment(), how);
                     continue;
                 }
+                is_completed |= self.completes(comment);
                 let Some(entry) = Entry::of_comment(comment, self.now) else {
                     // What was asked for was taken back.
                     let at = comment.key.updated_at;
@@ -134,6 +139,9 @@ impl PhaseFlow<'_> {
                     news = true;
                 }
             }
+        }
+        if is_completed {
+            self.complete_review();
         }
         for key in &poll.answered {
             self.state.ledger.mark_answered(key);
@@ -203,6 +211,34 @@ impl PhaseFlow<'_> {
         true
     }
 
+    /// Whether a comment says for the first time that a review is complete.
+    fn completes(&mut self, comment: &Comment) -> bool {
+        let at = comment.key.updated_at;
+        let is_new = self.state.watch.completed_at.is_none_or(|last| last < at);
+        let is_it = is_new && visible(&comment.body).lines().any(ends_review);
+        if is_it {
+            self.state.watch.completed_at = Some(at);
+        }
+        is_it
+    }
+
+    /// A person's review is complete. Their comments do not wait for reviewers at work: those are
+    /// ended, and review what the fixer makes of it.
+    fn complete_review(&mut self) {
+        let Stage::Reviewing { panel } = &mut self.state.stage else {
+            return;
+        };
+        if !self.state.ledger.has_waiting() || panel.halt == Some(Halt::Completed) {
+            return;
+        }
+        panel.halt = panel.halt.max(Some(Halt::Completed));
+        let ending = panel.at_work.keys();
+        let ending = ending.filter_map(|key| self.run.processes.get(key).cloned());
+        for identity in ending.collect::<Vec<_>>() {
+            self.run.decide(Effect::EndProcess { identity });
+        }
+    }
+
     fn is_landing(&self) -> bool {
         matches!(self.state.stage, Stage::Promoting | Stage::Landing)
     }
@@ -212,7 +248,11 @@ impl PhaseFlow<'_> {
     pub(in crate::run) fn enter(&mut self, entry: Entry, is_whole: bool) -> bool {
         let (thread, id) = (entry.thread, entry.key.id);
         let (author, body) = (entry.author.clone(), entry.body.clone());
+        let (key, is_person) = (entry.key.clone(), entry.review.is_none());
         let is_new = self.state.ledger.insert(entry, is_whole);
+        if is_new && is_person {
+            self.state.ledger.answer_questions(&key);
+        }
         if let Some(thread) = thread.filter(|_| is_new) {
             self.state.threads.add(thread, Some(id), &author, &body);
         }

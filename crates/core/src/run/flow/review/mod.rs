@@ -16,7 +16,7 @@ use super::budget::is_worthwhile;
 use super::kit::no_commit;
 use super::phase::PhaseFlow;
 use crate::agent::answer::{AnswerForm, Finding, Shown, Verdict};
-use crate::agent::{Budget, Role};
+use crate::agent::{Budget, Ending, Role};
 use crate::forge::inline::FileDiff;
 use crate::ids::{CommitSha, EffectKey};
 use crate::problem::{Kind, Problem};
@@ -35,6 +35,11 @@ enum Heard {
     Again { record: ReviewRecord, why: String },
     /// It reviews later.
     Later(Halt),
+}
+
+/// Whether an agent ended by itself, and well.
+fn has_succeeded(result: &EffectResult) -> bool {
+    matches!(result, EffectResult::AgentEnded { outcome, .. } if outcome.ending == Ending::Succeeded)
 }
 
 impl PhaseFlow<'_> {
@@ -248,7 +253,12 @@ impl PhaseFlow<'_> {
             // An older version did not write who was at work.
             return self.seat_reviewers(panel);
         };
-        let mut heard = self.hear(&seat, &panel, key, result);
+        let is_ended = panel.halt == Some(Halt::Completed) && !has_succeeded(result);
+        let mut heard = if is_ended {
+            Heard::Later(Halt::Completed)
+        } else {
+            self.hear(&seat, &panel, key, result)
+        };
         // Whoever ends later may have seen the commits of others already.
         if panel.halt == Some(Halt::Overtaken) {
             heard = Heard::Later(Halt::Overtaken);

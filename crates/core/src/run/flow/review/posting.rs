@@ -197,6 +197,7 @@ impl PhaseFlow<'_> {
                 tries: 0,
                 review: Some(remark.review),
                 parts,
+                answers: Vec::new(),
                 life: life.clone(),
             };
             self.enter(entry, false);

@@ -1,0 +1,62 @@
+//! A plan with errors: fixers correct it while that helps, then a person is asked.
+
+use super::super::super::model::{Pause, PlanCheck, Round, RoundJob};
+use super::PhaseFlow;
+use super::texts::unsound_comment;
+use std::collections::BTreeSet;
+
+/// After how many rounds without progress no fixer tries again.
+const MOST_ROUNDS: u32 = 2;
+
+impl PhaseFlow<'_> {
+    /// Takes over how the plan stands. Other errors than before are progress.
+    pub(super) fn take_check(&mut self, round: &Round, plan: PlanCheck) {
+        let is_same = is_same(&self.state.plan, &plan);
+        match (&round.job, is_same) {
+            (RoundJob::Fix { .. }, true) => self.state.counts.same_errors += 1,
+            (_, true) => {}
+            (_, false) => {
+                self.state.counts.same_errors = 0;
+                if let Some(Pause::Unsound { .. }) = self.state.pause {
+                    self.state.pause = None;
+                }
+            }
+        }
+        self.state.plan = plan;
+    }
+
+    /// Waits for a person where fixers get no further.
+    pub(super) fn stop_correcting(&mut self, round: &Round) {
+        let rounds = self.state.counts.same_errors;
+        let PlanCheck::Invalid { errors } = &self.state.plan else {
+            return;
+        };
+        let is_fix = matches!(round.job, RoundJob::Fix { .. });
+        if !is_fix || rounds < MOST_ROUNDS || self.state.pause.is_some() {
+            return;
+        }
+        let body = unsound_comment(errors, rounds, self.run);
+        let why = format!("the plan has the same errors after {rounds} fixer rounds");
+        self.state.pause = Some(Pause::Unsound { why });
+        self.say(&format!("unsound/{}", self.state.rounds), body);
+    }
+}
+
+/// Whether two checks found the same errors, wherever they stand in the file.
+fn is_same(before: &PlanCheck, after: &PlanCheck) -> bool {
+    match (before, after) {
+        (PlanCheck::Invalid { errors: before }, PlanCheck::Invalid { errors: after }) => {
+            parts(before) == parts(after)
+        }
+        (PlanCheck::Unread | PlanCheck::Valid { .. } | PlanCheck::Invalid { .. }, _) => false,
+    }
+}
+
+/// The errors without their lines.
+fn parts(errors: &str) -> BTreeSet<&str> {
+    let lines = errors.lines().map(|line| match line.split_once(": ") {
+        Some((place, error)) if place.starts_with("- line ") => error,
+        Some(_) | None => line,
+    });
+    lines.collect()
+}
