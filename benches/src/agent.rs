@@ -122,6 +122,7 @@ fn request(folder: &Path, sandbox: &Path) -> AgentRequest {
             ..Limits::default()
         },
         budget: Budget::default(),
+        held: Vec::new(),
         max_escalations: 0,
         isolation: IsolationMode::Auto,
     }

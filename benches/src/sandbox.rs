@@ -153,6 +153,7 @@ fn ours(repo: &Path, sandboxes: &GitSandboxes, round: usize, times: &mut Times) 
         copy: Vec::new(),
         seed: Vec::new(),
         on_existing_branch: false,
+        held: false,
     };
     settle_disk();
     let start = Instant::now();

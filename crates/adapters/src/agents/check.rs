@@ -75,6 +75,7 @@ impl AnyAgent {
                 git_dir: None,
                 real_home: real_home.as_deref(),
                 state: &self.host.state,
+                held: &[],
                 keys: &self.host.hidden,
                 folders: &folders,
                 readable,

@@ -14,6 +14,8 @@ pub(super) struct Confined<'a> {
     pub(super) git_dir: Option<&'a Path>,
     pub(super) real_home: Option<&'a Path>,
     pub(super) state: &'a Path,
+    /// Files in the sandbox that it may not write, relative to it.
+    pub(super) held: &'a [PathBuf],
     /// Files with keys, which are hidden wherever they are.
     pub(super) keys: &'a [PathBuf],
     pub(super) folders: &'a AgentFolders,
@@ -61,7 +63,14 @@ pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
     let sandbox = confined.sandbox.map(Path::to_path_buf);
     match confined.role.access() {
         Access::ReadOnly => protected.extend(sandbox),
-        Access::Write => writes.extend(sandbox),
+        Access::Write => {
+            let held = sandbox.iter().flat_map(|sandbox| {
+                let held = confined.held.iter();
+                held.filter_map(|path| plainly_inside(sandbox, path))
+            });
+            protected.extend(held);
+            writes.extend(sandbox);
+        }
     }
     let mut shown = confined.readable.clone();
     shown.extend(folders.tools.iter().cloned());
@@ -78,6 +87,14 @@ pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
         reports_names: false,
         required,
     }
+}
+
+/// A path in the sandbox, where no link leads elsewhere: what is protected is shown as well.
+fn plainly_inside(sandbox: &Path, path: &Path) -> Option<PathBuf> {
+    let sandbox = sandbox.canonicalize().ok()?;
+    let wanted: PathBuf = sandbox.join(path).components().collect();
+    let real = wanted.canonicalize().ok()?;
+    (real == wanted && real != sandbox && real.starts_with(&sandbox)).then_some(real)
 }
 
 /// The home, the state directory and keys, wherever they are.
@@ -150,6 +167,7 @@ mod tests {
             git_dir: Some(&git),
             real_home: Some(&home),
             state: &state,
+            held: &[],
             keys: &[place.root.join("app.pem")],
             folders: &place.folders,
             readable: vec![place.root.join("tool")],

@@ -30,6 +30,7 @@ impl AnyAgent {
             git_dir: request.git_dir.as_deref(),
             real_home: real_home.as_deref(),
             state: &self.host.state,
+            held: &request.held,
             keys: &self.host.hidden,
             folders,
             readable,

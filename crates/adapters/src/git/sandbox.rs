@@ -175,7 +175,8 @@ struct Branch {
 }
 
 /// Moves the user's branch to where the sandbox's is, if it may: nobody else's commits are dropped,
-/// and no checkout is made to look changed. The new commits have a ref of drive's in any case.
+/// no checkout is made to look changed, and a run that moves it itself is left to do so. The new
+/// commits have a ref of drive's in any case.
 fn publish(
     git: &Git,
     sandbox: &Sandbox,
@@ -198,7 +199,7 @@ fn publish(
         }
         (None, _) => UsersBranch::Follows,
     };
-    let moves = users == UsersBranch::Follows;
+    let moves = users == UsersBranch::Follows && !sandbox.held;
     set_branch(git, sandbox, moves.then_some(branch), tip, &there, &at)?;
     Ok(users)
 }
@@ -235,7 +236,7 @@ pub(crate) fn put_branch(git: &Git, sandbox: &Sandbox, tip: &CommitSha) -> Resul
         if !is_ours(git, &at, current, &[&there.known])? {
             return Ok(());
         }
-        if there.checkout.is_some() {
+        if there.checkout.is_some() || sandbox.held {
             return set_branch(git, sandbox, None, tip, &there, &at);
         }
     }

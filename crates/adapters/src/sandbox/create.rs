@@ -173,6 +173,7 @@ fn sandbox(all: &GitSandboxes, spec: &SandboxSpec, plan: &Plan) -> Sandbox {
         branch: spec.branch.clone(),
         created_at: all.clock.now(),
         notes,
+        held: spec.held,
         brought: Vec::new(),
     }
 }

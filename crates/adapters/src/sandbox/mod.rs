@@ -176,6 +176,18 @@ impl Sandboxes for GitSandboxes {
         })
     }
 
+    fn remove_file(&self, sandbox: &Sandbox, name: &str) -> Result<(), Problem> {
+        inside::remove(&sandbox.path, Path::new(name)).map_err(|error| {
+            let path = sandbox.path.join(name);
+            Problem::new(
+                Kind::NotWritten,
+                format!("cannot remove `{}`", path.display()),
+            )
+            .because(error)
+            .hint("check that the sandbox exists and that its folder can be written")
+        })
+    }
+
     fn keep(&self, sandbox: &Sandbox) -> Result<Option<KeptWork>, Problem> {
         let _lock = self.lock_sandbox(&sandbox.id, "saving its work")?;
         match self.records.find(&sandbox.id)? {

@@ -254,6 +254,7 @@ mod tests {
                 notes: vec![SandboxNote::FiltersNotRun {
                     filters: vec!["lfs".to_owned()],
                 }],
+                held: false,
                 brought: vec![Brought {
                     path: ".env".into(),
                     stamp: Some((12, 1_790_000_000_000_000_000)),

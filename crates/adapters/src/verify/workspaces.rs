@@ -271,6 +271,7 @@ impl Workspaces for VerifyWorkspaces {
         let alive = self.liveness.hold(run)?;
         let spec = SandboxSpec {
             on_existing_branch: false,
+            held: false,
             id: SandboxId::new(format!("verify-{run}")),
             run: run.clone(),
             lifetime: Lifetime::Disposable,

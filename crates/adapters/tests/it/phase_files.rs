@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 fn made(world: &World, id: &str) -> Sandbox {
     let spec = SandboxSpec {
         on_existing_branch: false,
+        held: false,
         lifetime: Lifetime::Persistent,
         ..world.spec(id)
     };

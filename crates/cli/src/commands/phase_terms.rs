@@ -49,6 +49,7 @@ pub(crate) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTer
         checks_timeout: settings.forge.checks_timeout.get(),
         record: settings.observability.publish,
         title: None,
+        scope: None,
         adopted: None,
     })
 }

@@ -146,6 +146,7 @@ kinds! {
         MergeQueued: "mergeQueued", Work, "A pull request waits in a merge queue, which merges it later.", "Wait for the forge, then check the base with `drive verify`.";
         NotMerged: "notMerged", Work, "A merge did not go through.", "Merge by hand; `drive kept list` shows what was tried.";
         TasksFailed: "tasksFailed", Work, "Tasks of the run did not succeed.", "See why with `drive runs show`; `drive runs list` shows the run of each task.";
+        ChecksChanged: "checksChanged", Work, "An agent changed files that hold the checks of its task.", "Look at the change; a plan whose checks are wrong is amended by a person.";
         AcceptanceFailed: "acceptanceFailed", Work, "Every task landed, but an acceptance entry of the plan is not met.", "Read the receipts with `drive cruise report`; then fix it on the branch, or start another cruise.";
         OwnerLost: "ownerLost", Work, "The process that owned the run was killed.", "Continue it with `drive runs resume`; its work is on its branch and in `drive kept list`.";
         Inactive: "inactive", Work, "Nothing happened on the pull request until `inactivity_timeout`.", "Start a new cruise; a longer `inactivity_timeout` in `[cruise]` allows more time.";

@@ -67,10 +67,14 @@ pub fn audit(run: &Run) -> Option<Audit> {
     let tasks: Vec<TaskAudit> = plan.tasks.iter().map(|task| of_task(build, task)).collect();
     Some(Audit {
         level: build.level,
-        commit: build.line.as_ref().map(|line| line.tip.clone()),
+        commit: build.checked.clone().or_else(|| tip(build)),
         gaps: tasks.iter().flat_map(gaps).collect(),
         tasks,
     })
+}
+
+fn tip(build: &Build) -> Option<CommitSha> {
+    build.line.as_ref().map(|line| line.tip.clone())
 }
 
 fn of_task(build: &Build, task: &PlanTask) -> TaskAudit {

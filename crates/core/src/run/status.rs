@@ -61,8 +61,11 @@ pub fn cruise_status(run: &Run) -> Option<CruiseStatus> {
 fn building_status(run: &Run, build: &Build) -> CruiseStatus {
     let (phase, state) = match build.stage {
         BuildStage::Opening => (PhaseName::Planning, "planning"),
+        BuildStage::Probing => (PhaseName::Building, "checking"),
         BuildStage::Building => (PhaseName::Building, "building"),
-        BuildStage::Checking | BuildStage::Reporting => (PhaseName::Validating, "validating"),
+        BuildStage::Checking | BuildStage::Validating | BuildStage::Reporting => {
+            (PhaseName::Validating, "validating")
+        }
     };
     let is_waiting = waits_for(run).is_some();
     let state = match (&run.outcome, &run.shutdown) {
@@ -215,7 +218,8 @@ fn state(run: &Run, phase: &Phase) -> &'static str {
         Stage::Naming | Stage::ChoosingBranch | Stage::CreatingSandbox => "opening",
         Stage::Working { round } => match (&round.job, round.number) {
             (RoundJob::CatchUp | RoundJob::CheckBase, _) => "merging",
-            (_, 0) => "planning",
+            (_, 0) if phase.name == PhaseName::Planning => "planning",
+            (_, 0) => "preparing",
             (_, _) => "fixing",
         },
         Stage::Merging { .. } => "merging",
@@ -225,6 +229,8 @@ fn state(run: &Run, phase: &Phase) -> &'static str {
         | Stage::PostingReview { .. }
         | Stage::PostingSummary { .. } => "reviewing",
         Stage::Polling | Stage::PostingLimit | Stage::Watching => "polling",
+        Stage::CheckingContract => "validating",
+        Stage::Announcing { .. } => "announcing",
         Stage::Verifying => "verifying",
         Stage::Promoting => "promoting",
         Stage::Landing => "landing",
@@ -268,6 +274,9 @@ fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
             "{} to approve or dismiss their review (changes requested), comments, merge or close",
             objected.by
         ));
+    }
+    if let Some(why) = phase.left_to_person(run.work.head_sha.as_ref()) {
+        return Some(format!("you: {why}"));
     }
     if let (Stage::Watching, Some(asked)) = (&phase.stage, phase.ledger.questions().next()) {
         return Some(format!(
@@ -378,7 +387,7 @@ pub fn paused_for(run: &Run) -> Option<String> {
             (retry, phase.hold())
         }
         Flow::Spawn { stage } => (None, stage.hold()),
-        Flow::Cruise { build } => (build.trouble.as_deref(), None),
+        Flow::Cruise { build } => (build.trouble.as_deref(), build.held()),
         Flow::Awaiting => return None,
     };
     let (why, timer) = match (retry, hold) {

@@ -52,6 +52,9 @@ pub struct SandboxSpec {
     /// the work is compared with.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_existing_branch: bool,
+    /// Whether the user's branch stays where it is until the run itself moves it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// Untracked files to bring along.
     pub copy: Vec<String>,
     /// Caches to clone or copy.
@@ -78,6 +81,10 @@ pub struct Sandbox {
     pub base_sha: CommitSha,
     /// The branch created in it. An agent may have switched to another since.
     pub branch: Option<BranchName>,
+    /// Whether the user's branch stays where it is until the run itself moves it: nobody sees a commit
+    /// that was not verified.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// When it was made.
     pub created_at: Timestamp,
     /// Notes for the user.

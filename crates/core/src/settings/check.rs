@@ -14,7 +14,7 @@ use serde_json::Value;
 
 /// Keys that are planned and that no code reads yet. Accepting one would promise an effect it does
 /// not have; a key leaves this list when its field joins the settings.
-const NOT_YET: [&str; 2] = ["cruise.merge", "cruise.pr_strategy"];
+const NOT_YET: [&str; 2] = ["cruise.approve_tasks", "cruise.pr_strategy"];
 
 /// Keys that were planned once and will not come, with what to do instead.
 const REMOVED: [(&str, &str); 1] = [(

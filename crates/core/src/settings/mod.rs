@@ -24,7 +24,7 @@ pub use crate::units::{ByteSize, Day, NotAUnit, Period};
 pub use finding::{Finding, Findings};
 pub use layer::{DEFAULTS, Layer, Origin, Source};
 pub use model::{
-    AppSettings, BudgetSettings, CruiseSettings, ForgeKind, ForgeSettings, IsolationMode,
+    AppSettings, BudgetSettings, CruiseSettings, ForgeKind, ForgeSettings, IsolationMode, MergeBy,
     NotifySettings, ObservabilitySettings, RecordDetail, SandboxSettings, Settings, SpawnSettings,
     TeamMode, TeamSettings,
 };

@@ -103,6 +103,24 @@ pub struct CruiseSettings {
     pub max_rounds: u32,
     /// How many tasks are built side by side.
     pub max_parallel: u32,
+    /// Who merges what was built; `auto` merges only what passed every review and verification.
+    pub merge: MergeBy,
+    /// Whether the code domains look at all of it once more before it is merged.
+    pub final_review: bool,
+    /// Whether the plan's file stays in what lands.
+    pub land_plan: bool,
+    /// Fixer rounds for acceptance entries that are not met.
+    pub max_validation_rounds: u32,
+}
+
+/// Who merges what a cruise built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum MergeBy {
+    /// A person.
+    Manual,
+    /// Drive.
+    Auto,
 }
 
 /// `[review]`.

@@ -155,6 +155,7 @@ fn every_effect() -> Vec<Effect> {
                 base: request.base_sha.clone(),
                 branch: Some(request.branch.clone()),
                 on_existing_branch: true,
+                held: false,
                 copy: request.copy.clone(),
                 seed: request.seed.clone(),
             },
@@ -166,6 +167,7 @@ fn every_effect() -> Vec<Effect> {
                 role: Role::Coder,
                 round: 1,
                 domain: None,
+                held: Vec::new(),
                 prompt: request.task.clone(),
                 input: JobInput {
                     task: request.task.clone(),

@@ -73,6 +73,9 @@ fn reports(run: Run, task: &str, number: u32, state: ChildState, tokens: u64) ->
         pull_request: None,
         handoff: None,
         plan: None,
+        checked: None,
+        outside: Vec::new(),
+        merged: None,
     });
     let child = child(task);
     next(run, Event::ChildReported { child, report })

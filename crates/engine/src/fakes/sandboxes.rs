@@ -64,6 +64,7 @@ impl Sandboxes for FakeRepository {
             branch: spec.branch.clone(),
             created_at: self.clock.now(),
             notes: Vec::new(),
+            held: spec.held,
             brought: Vec::new(),
         };
         let tip = match &head {
@@ -104,6 +105,14 @@ impl Sandboxes for FakeRepository {
         let found = state.sandboxes.get_mut(&sandbox.id);
         let checkout = found.ok_or_else(|| gone(sandbox))?;
         checkout.files.insert(name.to_owned(), text.to_owned());
+        Ok(())
+    }
+
+    fn remove_file(&self, sandbox: &Sandbox, name: &str) -> Result<(), Problem> {
+        let mut state = self.alive()?;
+        let found = state.sandboxes.get_mut(&sandbox.id);
+        let checkout = found.ok_or_else(|| gone(sandbox))?;
+        checkout.files.remove(name);
         Ok(())
     }
 

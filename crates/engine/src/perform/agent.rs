@@ -71,6 +71,7 @@ impl World<'_> {
                 ..Limits::default()
             },
             budget: task.run.budget_for(&task.claimed.key),
+            held: job.held.iter().map(std::path::PathBuf::from).collect(),
             max_escalations: job.max_escalations,
             isolation: self.isolation,
         };

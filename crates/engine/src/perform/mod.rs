@@ -142,7 +142,10 @@ impl World<'_> {
                 text,
             } => {
                 let sandbox = self.require_sandbox(task, sandbox)?;
-                self.sandboxes.write_file(&sandbox, path, text)?;
+                match text {
+                    Some(text) => self.sandboxes.write_file(&sandbox, path, text)?,
+                    None => self.sandboxes.remove_file(&sandbox, path)?,
+                }
                 Ok(EffectResult::FileWritten)
             }
             Effect::ReadFile {

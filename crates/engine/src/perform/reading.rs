@@ -7,7 +7,7 @@ use drive_core::forge::trust::{OwnPosts, Reason, Verdict};
 use drive_core::forge::{Author, Comment, approval};
 use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{Approved, IgnoredComment, Objected, PollResult, Run};
+use drive_core::run::{Approved, IgnoredComment, Objected, PollResult, Run, is_same_cruise};
 use drive_core::time::Timestamp;
 
 /// What is to be read.
@@ -94,7 +94,7 @@ impl Sorted {
             };
             let marker = talk.key.check(&comment.body, &place);
             if let MarkerCheck::Ours(claim) = &marker
-                && claim.run == run.id
+                && is_same_cruise(&claim.run, &run.id)
             {
                 sorted.answered.push(claim.key.as_str().to_owned());
             }

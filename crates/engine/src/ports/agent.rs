@@ -43,6 +43,8 @@ pub struct AgentRequest {
     pub limits: Limits,
     /// The remaining budget.
     pub budget: Budget,
+    /// Files in the sandbox that it may not write.
+    pub held: Vec<PathBuf>,
     /// How often it may ask for a permission.
     pub max_escalations: u32,
     /// Refuse to run it without the kernel's help.

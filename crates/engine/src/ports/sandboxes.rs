@@ -27,6 +27,9 @@ pub trait Sandboxes: Send + Sync {
     /// Writes one file at the sandbox's root, replacing whatever has that name.
     fn write_file(&self, sandbox: &Sandbox, name: &str, text: &str) -> Result<(), Problem>;
 
+    /// Removes one file; fine where there is none.
+    fn remove_file(&self, sandbox: &Sandbox, name: &str) -> Result<(), Problem>;
+
     /// Saves dirty and untracked files, commits that are on no branch, and what is half done under
     /// `refs/drive/kept/…`; `None` when everything is safe elsewhere. Ignored files are not work.
     fn keep(&self, sandbox: &Sandbox) -> Result<Option<KeptWork>, Problem>;

@@ -46,6 +46,7 @@ fn entry(program: &str) -> ContractCheck {
     ContractCheck {
         task: TaskId::new("task"),
         id: program.to_owned(),
+        criterion: String::new(),
         command: vec![program.to_owned()],
         exit: 0,
         contains: None,

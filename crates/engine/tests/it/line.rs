@@ -188,6 +188,7 @@ fn a_contract_is_checked_on_the_tree_of_the_commit() {
     let check = |command: &[&str]| ContractCheck {
         task: TaskId::new("a"),
         id: command.join(" "),
+        criterion: String::new(),
         command: command.iter().map(|word| (*word).to_owned()).collect(),
         exit: 0,
         contains: None,

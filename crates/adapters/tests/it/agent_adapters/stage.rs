@@ -106,6 +106,7 @@ impl Stage {
                 ..Limits::default()
             },
             budget: Budget::default(),
+            held: Vec::new(),
             max_escalations: 5,
             isolation: IsolationMode::Auto,
         }

@@ -120,6 +120,7 @@ impl Lab {
                 ..Limits::default()
             },
             budget: Budget::default(),
+            held: Vec::new(),
             max_escalations: 5,
             isolation: IsolationMode::Auto,
         }

@@ -91,6 +91,7 @@ pub fn sandbox() -> Sandbox {
         branch: Some(BranchName::parse("drive/do-it").unwrap()),
         created_at: at(1),
         notes: Vec::new(),
+        held: false,
         brought: Vec::new(),
     }
 }

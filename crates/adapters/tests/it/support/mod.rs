@@ -114,6 +114,7 @@ impl World {
     pub fn spec(&self, id: &str) -> SandboxSpec {
         SandboxSpec {
             on_existing_branch: false,
+            held: false,
             id: SandboxId::new(id),
             run: RunId::new(format!("r-{id}")),
             lifetime: Lifetime::Transient,

@@ -14,7 +14,7 @@ use drive_adapters::environment::user_name;
 use drive_adapters::process::ThisProcess;
 use drive_core::agent::Budget;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{Ask, Flow, PlanCheck, Run, planning_run, waits_for_person};
+use drive_core::run::{Ask, Flow, PlanCheck, Run, planning_run, validating_run, waits_for_person};
 use drive_engine::cruise::tell_owner;
 use drive_engine::journal::Journal;
 use drive_engine::ports::Store;
@@ -52,14 +52,14 @@ pub(super) fn fix(app: &App, id: Option<&str>, comment: Option<&str>) -> Outcome
     asks.push((Ask::Poll, name()?));
     let done = "polls the pull request now";
     // Recovery takes longer than a word to an owner that lives, so it comes second.
-    let told = match planning(app, id) {
+    let told = match hearing(app, id) {
         Ok(run) => tell_live_owner(app, &run, &asks, done)?,
         Err(_) => None,
     };
     recover(app);
     match told {
         Some(answer) => Ok(answer),
-        None => tell(app, &planning(app, id)?, asks, done),
+        None => tell(app, &hearing(app, id)?, asks, done),
     }
 }
 
@@ -88,6 +88,9 @@ pub(crate) fn extend_limits(app: &App, id: Option<&str>, budget: Budget, rounds:
 
 /// Approves the current head.
 pub(super) fn approve(app: &App, id: Option<&str>) -> Outcome {
+    if let Some(answer) = accept(app, id)? {
+        return Ok(answer);
+    }
     let run = planning(app, id)?;
     let Flow::Phase { phase } = &run.flow else {
         return Err(nothing_to_approve(&run));
@@ -121,7 +124,39 @@ pub(super) fn approve(app: &App, id: Option<&str>) -> Outcome {
     )
 }
 
-/// The run that writes the plan of a cruise and hears the comments on it.
+/// Accepts the acceptance entries of a cruise that show nothing; `None` where it does not wait for that.
+fn accept(app: &App, id: Option<&str>) -> Result<Option<Answer>, Problem> {
+    let run = active(app, id)?;
+    let Flow::Cruise { build } = &run.flow else {
+        return Ok(None);
+    };
+    let Some(line) = build.line.as_ref().filter(|_| !build.doubts.is_empty()) else {
+        return Ok(None);
+    };
+    for doubt in &build.doubts {
+        app.output().narrate(format_args!("accepting: {doubt}"));
+    }
+    let ask = Ask::Approve {
+        by: user_name(app.environment()),
+        head: line.tip.clone(),
+    };
+    tell(app, &run, vec![(ask, name()?)], "builds the plan").map(Some)
+}
+
+/// The run that hears the comments on the pull request of a cruise now.
+fn hearing(app: &App, id: Option<&str>) -> Result<Run, Problem> {
+    let run = active(app, id)?;
+    let child = match validating_run(&run) {
+        Some(child) => app.store()?.load(&child)?,
+        None => None,
+    };
+    match child.filter(Run::is_active) {
+        Some(child) => Ok(child),
+        None => planning(app, id),
+    }
+}
+
+/// The run that writes the plan of a cruise.
 fn planning(app: &App, id: Option<&str>) -> Result<Run, Problem> {
     let run = active(app, id)?;
     let Some(child) = planning_run(&run) else {

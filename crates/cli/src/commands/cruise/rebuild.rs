@@ -7,7 +7,7 @@ use super::host::Host;
 use crate::app::App;
 use crate::commands::phase_terms::usual_terms;
 use drive_core::ids::{RunId, SandboxId};
-use drive_core::phase::{Evidence, PhaseState};
+use drive_core::phase::{Evidence, PhaseName, PhaseState};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Adopted, AfterEnd, PhaseTerms, Publish, Published, Request, RunKind};
 use drive_core::sandbox::Sandbox;
@@ -54,7 +54,9 @@ fn only_one(
             }
             Err(_) => {}
             Ok(state) => {
-                let is_meant = id.is_none_or(|id| state.run_id.as_str() == id);
+                // What a root started is nothing without its root.
+                let is_whole = state.phase == PhaseName::Planning;
+                let is_meant = is_whole && id.is_none_or(|id| state.run_id.as_str() == id);
                 if is_meant && host.wiring.store.load(&state.run_id)?.is_none() {
                     candidates.push((found.sandbox_path, state));
                 }

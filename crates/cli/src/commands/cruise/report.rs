@@ -7,7 +7,7 @@ use crate::documents::{AuditDocument, PhaseCost};
 use crate::output::Printable;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    Audit, ReceiptResult, Run, Spent, TaskResult, audit, is_cruise, planning_run,
+    Audit, ReceiptResult, Run, Spent, TaskResult, audit, is_cruise, planning_run, validating_run,
 };
 use drive_core::time::Timestamp;
 use drive_core::timeline::describe_status;
@@ -113,9 +113,10 @@ fn result_word(result: ReceiptResult) -> &'static str {
     }
 }
 
-/// What planning and building took, from the runs themselves.
+/// What planning, building and validating took, from the runs themselves.
 fn phases(store: &dyn Store, run: &Run) -> Result<Vec<PhaseCost>, Problem> {
-    let planning = planning_run(run);
+    let (planning, validating) = (planning_run(run), validating_run(run));
+    let mut validation = None;
     let mut phases = Vec::new();
     let (mut spent, mut began, mut ended) = (Spent::default(), None, None);
     for id in run.children.keys() {
@@ -123,9 +124,13 @@ fn phases(store: &dyn Store, run: &Run) -> Result<Vec<PhaseCost>, Problem> {
             continue;
         };
         let end = child.outcome.as_ref().map(|outcome| outcome.ended_at);
+        let times = (child.started_at, end);
         if Some(id) == planning.as_ref() {
-            let times = (child.started_at, end);
             phases.push(PhaseCost::new("planning", times, child.spent_in_all()));
+            continue;
+        }
+        if Some(id) == validating.as_ref() {
+            validation = Some(PhaseCost::new("validating", times, child.spent_in_all()));
             continue;
         }
         spent = spent.plus(child.spent_in_all());
@@ -133,6 +138,7 @@ fn phases(store: &dyn Store, run: &Run) -> Result<Vec<PhaseCost>, Problem> {
         ended = end.max(ended);
     }
     phases.push(PhaseCost::new("building", (began, ended), spent));
+    phases.extend(validation);
     Ok(phases)
 }
 

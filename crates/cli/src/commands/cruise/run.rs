@@ -16,10 +16,10 @@ use drive_core::ids::RunId;
 use drive_core::plan::Plan;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    AfterEnd, BuildTerms, DoneWhen, Level, LineTerms, Makes, PhaseTerms, PlanFrom, Publish,
-    Request, RunKind,
+    AfterEnd, BuildTerms, DoneWhen, FinishTerms, Level, LineTerms, Makes, PhaseTerms, PlanFrom,
+    Publish, Request, RunKind,
 };
-use drive_core::settings::{Layer, Settings};
+use drive_core::settings::{Layer, MergeBy, Settings};
 use drive_engine::ports::VersionControl;
 use drive_engine::start::{self, SpawnOrder};
 use std::ffi::OsString;
@@ -59,6 +59,10 @@ pub(super) struct RunArgs {
     /// Most tasks to build side by side
     #[arg(long, value_name = "N")]
     max_parallel: Option<u32>,
+
+    /// Who merges what was built [default: manual]
+    #[arg(long, value_name = "WHO")]
+    merge: Option<String>,
 
     /// Not supported yet: how tasks become pull requests
     #[arg(long, value_name = "HOW", hide = true)]
@@ -130,6 +134,7 @@ impl RunArgs {
     fn layers(&self) -> Vec<Layer> {
         let mut flags = self.timeouts.layers();
         flags.extend(layers(&[
+            ("--merge", "cruise.merge", &self.merge),
             ("--pr-strategy", "cruise.pr_strategy", &self.pr_strategy),
             ("--planner", "spawn-team.primary_llm", &self.planner),
             ("--reviewer", "spawn-team.reviewer_llm", &self.reviewer),
@@ -156,7 +161,7 @@ impl RunArgs {
         };
         let given = match &terms.makes {
             Makes::Plan { given: Some(text) } if self.build_only => Some(text.clone()),
-            Makes::Plan { .. } | Makes::Change => None,
+            Makes::Plan { .. } | Makes::Change | Makes::Whole { .. } => None,
         };
         let plan = match given.map(|text| Plan::parse(&text)) {
             Some(Ok(plan)) => PlanFrom::File { plan },
@@ -214,6 +219,13 @@ pub(crate) fn build_terms(
         slots: count(settings.verify.max_parallel),
         patience: settings.cruise.inactivity_timeout.get(),
         level,
+        finish: terms.watch.map(|watch| FinishTerms {
+            watch,
+            auto_merge: settings.cruise.merge == MergeBy::Auto,
+            review: settings.cruise.final_review,
+            land_plan: settings.cruise.land_plan,
+            max_waves: settings.cruise.max_validation_rounds,
+        }),
     };
     BuildTerms {
         tasks: Vec::new(),

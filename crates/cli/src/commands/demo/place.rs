@@ -48,6 +48,7 @@ refute = false
 [cruise]
 poll_initial = "200ms"
 poll_max = "1s"
+merge = "auto"
 [forge]
 kind = "local"
 [sandbox]

@@ -7,7 +7,7 @@ use std::fs;
 
 /// Does what the title of its task says: `Write FILE WORD` writes a file, `Add WORD to FILE` a line.
 /// A word after `then` is for another attempt.
-const CODER: &str = r#"
+pub(super) const CODER: &str = r#"
 prompt=$(cat)
 case "$DRIVE_ROLE" in
 namer) printf '```json\n{"pr_title": "Plan", "branch_name": "plan-it"}\n```\n' ;;
@@ -30,11 +30,18 @@ coder)
     fi ;;
   esac
   echo "Wrote $2." ;;
+fixer)
+  word=good
+  if grep -q 'Please break' "$DRIVE_INPUT" && ! printf '%s\n' "$prompt" | grep -q 'did not pass verification'; then word=bad; fi
+  echo "$word" > fixed.txt
+  list=
+  for id in $(sed -n 's/.*"id": "\([^"]*\)".*/\1/p' "$DRIVE_INPUT"); do list="$list${list:+, }{\"id\": \"$id\", \"action\": \"fixed\", \"note\": \"done\"}"; done
+  printf '```json\n{"comments": [%s]}\n```\n' "$list" ;;
 esac
 "#;
 
 /// Everything passes but a file with the word `bad`, and `left.txt` beside `right.txt`.
-const CHECK: &str = "targeted_tests = [\"/bin/sh\", \"-c\", \"! grep -rqx bad --include=*.txt . && ! [ -e left.txt -a -e right.txt ]\"]";
+pub(super) const CHECK: &str = "targeted_tests = [\"/bin/sh\", \"-c\", \"! grep -rqx bad --include=*.txt . && ! [ -e left.txt -a -e right.txt ]\"]";
 
 pub(super) fn task(id: &str, title: &str, after: &[&str], file: &str) -> Value {
     json!({
@@ -47,10 +54,15 @@ pub(super) fn task(id: &str, title: &str, after: &[&str], file: &str) -> Value {
     })
 }
 
+/// A plan with these tasks.
+pub(super) fn plan_of(tasks: &[Value]) -> String {
+    let list = serde_json::to_string_pretty(tasks).unwrap();
+    format!("The plan.\n\n```json tasks\n{list}\n```\n")
+}
+
 /// A repository on the local forge whose base says how it is verified, with this plan beside it.
 pub(super) fn stage(tasks: &[Value]) -> Stage {
-    let list = serde_json::to_string_pretty(tasks).unwrap();
-    let plan = format!("The plan.\n\n```json tasks\n{list}\n```\n");
+    let plan = plan_of(tasks);
     let stage = Stage::new(&CODER.replace("@PLAN@", &plan), APPROVES);
     let settings = fs::read_to_string(stage.path("repo/drive.toml")).unwrap();
     let rule =
@@ -66,7 +78,7 @@ pub(super) fn stage(tasks: &[Value]) -> Stage {
     stage
 }
 
-pub(super) fn args(stage: &Stage) -> [String; 6] {
+pub(super) fn args(stage: &Stage) -> [String; 8] {
     let plan = stage.path("plan.md").to_string_lossy().into_owned();
     [
         "cruise",
@@ -75,6 +87,8 @@ pub(super) fn args(stage: &Stage) -> [String; 6] {
         "--build-only",
         "--plan-file",
         &plan,
+        "--merge",
+        "auto",
     ]
     .map(str::to_owned)
 }
@@ -86,7 +100,7 @@ fn build(stage: &Stage) -> crate::stage::Ended {
 }
 
 /// `id state` of every task.
-fn states(document: &Value) -> Vec<String> {
+pub(super) fn states(document: &Value) -> Vec<String> {
     let Some(tasks) = document["tasks"].as_array() else {
         return Vec::new();
     };
@@ -100,7 +114,7 @@ fn states(document: &Value) -> Vec<String> {
     tasks.iter().map(line).collect()
 }
 
-fn report(stage: &Stage) -> Value {
+pub(super) fn report(stage: &Stage) -> Value {
     let ended = stage.drive(&["cruise", "report"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     ended.document
@@ -113,7 +127,6 @@ fn tasks_land_in_order_as_verified_trees_with_a_receipt_for_each_entry() {
         task("b", "Write b.txt two", &[], "b.txt"),
         task("c", "Write c.txt three", &["a", "b"], "c.txt"),
     ]);
-    let main = stage.git(&["rev-parse", "main"]);
     let ended = build(&stage);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(ended.document["status"], "succeeded");
@@ -121,7 +134,9 @@ fn tasks_land_in_order_as_verified_trees_with_a_receipt_for_each_entry() {
     for (file, word) in [("a", "one"), ("b", "two"), ("c", "three")] {
         assert_eq!(stage.git(&["show", &format!("{branch}:{file}.txt")]), word);
     }
-    assert_eq!(stage.git(&["rev-parse", "main"]), main, "a person merges");
+    let trees =
+        ["main^{tree}", &format!("{branch}^{{tree}}")].map(|rev| stage.git(&["rev-parse", rev]));
+    assert_eq!(trees[0], trees[1], "what was verified is what landed");
     let now = status(&stage);
     assert_eq!(states(&now), ["a landed", "b landed", "c landed"]);
     let audit = report(&stage);
@@ -215,14 +230,22 @@ fn tasks_that_pass_alone_and_break_each_other_do_not_both_land() {
     );
     let skipped = stage.drive(&["cruise", "skip", &blocked]);
     assert_eq!(skipped.code, Some(0), "{skipped:?}");
-    let ended = ended(cruise);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert_eq!(is_in("skipped").join(" "), blocked, "{ended:?}");
+    // The command that verifies names both files: whoever changes one needs a person's approval.
+    wait_for_a_person(&stage);
+    let waits = status(&stage)["waitingFor"].as_str().unwrap().to_owned();
+    assert!(
+        waits.contains(&format!("`{landed}.txt` changed, and no person approved")),
+        "{waits}"
+    );
+    assert_eq!(is_in("skipped").join(" "), blocked);
     let audit = report(&stage);
     assert_eq!(
         audit["gaps"],
         json!([format!("task `{blocked}` did not land")])
     );
+    let closed = stage.drive(&["pr", "close", "1"]);
+    assert_eq!(closed.code, Some(0), "{closed:?}");
+    assert_eq!(ended(cruise).code, Some(1));
 }
 
 #[test]
@@ -239,22 +262,129 @@ fn a_cruise_builds_the_plan_that_was_approved_on_one_pull_request() {
     assert_eq!(states(&status(&stage)), Vec::<String>::new());
     let approved = stage.drive(&["cruise", "approve"]);
     assert_eq!(approved.code, Some(0), "{approved:?}");
-    let ended = ended(cruise);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    wait_for_a_person(&stage);
     assert_eq!(states(&status(&stage)), ["a landed", "b landed"]);
     let pr = stage.pull_request();
-    assert_eq!(pr["headSha"], ended.document["headSha"]);
+    let head = pr["headSha"].as_str().unwrap().to_owned();
     let body = pr["body"].as_str().unwrap();
     assert!(body.contains("2 of 2 tasks landed."), "{body}");
     let said = crate::stage::said(&pr);
     let last = said.last().unwrap();
     assert!(
-        last.contains("2 of 2 tasks landed. Merge this pull request when you agree."),
+        last.contains(&format!(
+            "2 of 2 tasks landed. They are at {}.",
+            &head[..10]
+        )) && last.contains("it passed verification. Merge this pull request when you agree."),
         "{last}"
     );
-    let pulls = stage.drive(&["pr", "list"]).document;
-    assert_eq!(pulls["pullRequests"].as_array().unwrap().len(), 1);
     let late = stage.drive(&["cruise", "approve"]);
     assert_eq!(late.code, Some(2), "{late:?}");
+    let merged = stage.drive(&["pr", "merge", "1"]);
+    assert_eq!(merged.code, Some(0), "{merged:?}");
+    let ended = ended(cruise);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.document["headSha"], head);
+    assert_eq!(report(&stage)["commit"], head);
+    assert_eq!(stage.git(&["show", "main:b.txt"]), "two");
+    let plan = stage.try_git(&["show", "main:plan.md"]);
+    assert!(plan.is_err(), "the plan does not land: {plan:?}");
+    let pulls = stage.drive(&["pr", "list"]).document;
+    assert_eq!(pulls["pullRequests"].as_array().unwrap().len(), 1);
     assert_eq!(stage.sandboxes(), Vec::<String>::new());
+}
+
+/// Until the cruise waits for somebody to merge what it built.
+pub(super) fn wait_for_a_person(stage: &Stage) {
+    until("the wait for a person", || {
+        let now = status(stage);
+        let waits = now["waitingFor"].as_str().unwrap_or_default();
+        now["phase"] == "validating" && waits.contains("merge or close the pull request")
+    });
+}
+
+/// The first parents of a branch, oldest first, each with whether its tree passes.
+fn trees_that_fail(stage: &Stage, branch: &str) -> Vec<String> {
+    let log = stage.git(&["log", "--format=%H", "--first-parent", branch]);
+    let fails = |commit: &&str| {
+        stage
+            .try_git(&["grep", "-qx", "bad", commit, "--", "*.txt"])
+            .is_ok()
+    };
+    log.lines().filter(fails).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_comment_after_the_tasks_landed_gets_a_verified_commit_and_one_reply() {
+    let stage = stage(&[task("a", "Write a.txt one", &[], "a.txt")]);
+    let args = args(&stage).map(|arg| arg.replace("auto", "manual"));
+    let cruise = stage.start(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    wait_for_a_person(&stage);
+    let branch = stage.pull_request()["branch"].as_str().unwrap().to_owned();
+    // What the fixer makes first does not pass: nobody sees it.
+    let told = stage.drive(&["pr", "comment", "1", "Please break it."]);
+    assert_eq!(told.code, Some(0), "{told:?}");
+    until("the fix", || {
+        assert_eq!(trees_that_fail(&stage, &branch), Vec::<String>::new());
+        stage
+            .try_git(&["show", &format!("{branch}:fixed.txt")])
+            .is_ok()
+    });
+    wait_for_a_person(&stage);
+    assert_eq!(stage.git(&["show", &format!("{branch}:fixed.txt")]), "good");
+    let said = crate::stage::said(&stage.pull_request());
+    let replies = said.iter().filter(|body| body.contains("Fixed in "));
+    assert_eq!(replies.count(), 1, "{said:#?}");
+    let head = stage.git(&["rev-parse", &branch]);
+    assert_eq!(
+        report(&stage)["commit"],
+        head,
+        "the receipts are about what would land"
+    );
+    let merged = stage.drive(&["pr", "merge", "1"]);
+    assert_eq!(merged.code, Some(0), "{merged:?}");
+    let ended = ended(cruise);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(stage.git(&["show", "main:fixed.txt"]), "good");
+    assert_eq!(stage.sandboxes(), Vec::<String>::new());
+}
+
+#[test]
+fn an_entry_that_is_not_met_is_fixed_before_anybody_is_asked_to_merge() {
+    let mut odd = task("a", "Write a.txt one", &[], "a.txt");
+    odd["acceptance"][0]["command"] = json!(["/bin/sh", "-c", "test -s fixed.txt && echo found"]);
+    let stage = stage(&[odd]);
+    let ended = build(&stage);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(stage.git(&["show", "main:fixed.txt"]), "good");
+    let audit = report(&stage);
+    assert_eq!(
+        audit["tasks"][0]["evidence"][0]["result"], "proven",
+        "{audit}"
+    );
+}
+
+#[test]
+fn an_entry_that_nobody_can_meet_is_never_merged_by_drive() {
+    let mut odd = task("a", "Write a.txt one", &[], "a.txt");
+    odd["acceptance"][0]["command"] = json!(["/bin/sh", "-c", "false"]);
+    let stage = stage(&[odd]);
+    let main = stage.git(&["rev-parse", "main"]);
+    let args = args(&stage);
+    let cruise = stage.start(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    wait_for_a_person(&stage);
+    let waits = status(&stage)["waitingFor"].as_str().unwrap().to_owned();
+    assert!(
+        waits.contains("an acceptance entry of task `a` is not met"),
+        "{waits}"
+    );
+    assert_eq!(stage.git(&["rev-parse", "main"]), main);
+    let closed = stage.drive(&["pr", "close", "1"]);
+    assert_eq!(closed.code, Some(0), "{closed:?}");
+    let ended = ended(cruise);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert_eq!(
+        ended.document["failure"]["kind"], "pullRequestClosed",
+        "{ended:?}"
+    );
+    assert_eq!(stage.git(&["rev-parse", "main"]), main);
 }

@@ -4,6 +4,7 @@
 mod bad_input;
 mod branches;
 mod building;
+mod building_deaths;
 mod checkouts;
 mod closing;
 mod comments;

@@ -74,10 +74,9 @@ fn a_killed_and_resumed_cruise_tells_a_landing_a_block_a_wait_and_its_end_once()
         all[2]["reason"],
         "task `b` is blocked; nothing else can go on"
     );
-    let resumed = stage.start(&["cruise", "resume"]);
     let skipped = stage.drive(&["cruise", "skip", "b"]);
     assert_eq!(skipped.code, Some(0), "{skipped:?}");
-    let ended = ended(resumed);
+    let ended = ended(stage.start(&["cruise", "resume"]));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(events(&stage), [&so_far[..], &["done"]].concat());
     assert_eq!(told(&stage)[3]["reason"], "1 of 2 tasks landed");
@@ -87,10 +86,9 @@ fn a_killed_and_resumed_cruise_tells_a_landing_a_block_a_wait_and_its_end_once()
 fn a_plan_that_waits_for_an_approval_is_told_once_with_the_command() {
     let stage = stage(&[task("a", "Write a.txt one", &[], "a.txt")]);
     to_a_file(&stage);
-    let cruise = stage.start(&["cruise", "run", "Build it all"]);
+    let cruise = stage.start(&["cruise", "run", "Build it all", "--merge", "auto"]);
     until("the notice", || !told(&stage).is_empty());
     kill(cruise);
-    let resumed = stage.start(&["cruise", "resume"]);
     let all = told(&stage);
     assert_eq!(all[0]["event"], "needsYou");
     assert_eq!(
@@ -101,7 +99,7 @@ fn a_plan_that_waits_for_an_approval_is_told_once_with_the_command() {
     let words: Vec<&str> = command.split(' ').skip(1).collect();
     let approved = stage.drive(&words);
     assert_eq!(approved.code, Some(0), "{command}: {approved:?}");
-    let ended = ended(resumed);
+    let ended = ended(stage.start(&["cruise", "resume"]));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(events(&stage), ["needsYou", "landed a", "done"]);
 }

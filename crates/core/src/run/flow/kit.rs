@@ -53,6 +53,7 @@ impl<S, T> Context<'_, S, T> {
             total: self.request.total_timeout,
             budget: self.run.budget().minus(spent.usage, spent.cost),
             max_escalations: self.request.max_escalations,
+            held: Vec::new(),
         }
     }
 

@@ -10,13 +10,14 @@ use super::super::model::{
     OutcomeStatus, PollResult, Stage, VerifiedAgainst,
 };
 use super::phase::{PhaseFlow, merged_unheard, objected, post};
+use super::proof::{failure_of, is_proof};
 use crate::forge::text::first_line;
 use crate::ids::{BranchName, CommitSha};
 use crate::problem::{Kind, Problem};
 use crate::process::{Layer, LayerName, LayerState, add_layers, missing_essentials};
 use crate::review::LastWord;
 use crate::settings::TeamMode;
-use crate::verify::{FailureCategory, Overall, Verification, promotable, render};
+use crate::verify::{Overall, Verification, promotable, render};
 
 /// How often it is verified, when its base moves each time.
 const MOST_VERIFICATIONS: u32 = 3;
@@ -68,10 +69,16 @@ impl PhaseFlow<'_> {
                 why: (report.overall != Overall::Pass).then(|| failure_of(&report)),
             });
             match tree {
+                Some(_) if self.terms.whole().is_some() => {
+                    self.whole_verified(report.protected_changes);
+                }
                 Some(_) => self.merge_pull_request(head, base, report.protected_changes),
                 None => self.refuse(&head, &base, &report),
             }
         } else if let EffectResult::Failed { problem } = result {
+            if self.terms.whole().is_some() {
+                return self.announce(Some(problem));
+            }
             if problem.kind == Kind::SteeringUnapproved {
                 return self.leave(OutcomeStatus::NeedsHuman, Some(problem));
             }
@@ -87,7 +94,12 @@ impl PhaseFlow<'_> {
         }
     }
 
-    fn merge_pull_request(&mut self, head: CommitSha, sha: CommitSha, protected: Vec<String>) {
+    pub(super) fn merge_pull_request(
+        &mut self,
+        head: CommitSha,
+        sha: CommitSha,
+        protected: Vec<String>,
+    ) {
         self.state.stage = Stage::Promoting;
         let verified = self.base().map(|base| VerifiedAgainst {
             base,
@@ -101,6 +113,9 @@ impl PhaseFlow<'_> {
 
     /// Says on the pull request, which stays open, that verification failed.
     fn refuse(&mut self, head: &CommitSha, base: &CommitSha, report: &Verification) {
+        if self.terms.whole().is_some() && self.fix_unverified(head, report) {
+            return;
+        }
         let why = failure_of(report);
         let (head, base) = (head.short(), base.short());
         self.run.warnings.push(format!(
@@ -148,6 +163,9 @@ impl PhaseFlow<'_> {
 
     /// The forge merges it later, onto whatever its base is then.
     fn queued(&mut self) {
+        if self.terms.whole().is_some() {
+            return self.announce(Some(queued()));
+        }
         let body = "Added to the merge queue. Drive has not verified what the queue will merge.";
         let post = ClosingPost {
             act: ForgeAct::PostComment {
@@ -226,6 +244,9 @@ impl PhaseFlow<'_> {
 
     /// Says on the pull request, which stays open, why it was not merged.
     fn say_not_merged(&mut self, problem: Problem) {
+        if self.terms.whole().is_some() {
+            return self.announce(Some(problem));
+        }
         let head = self.head().map_or(String::new(), |head| head.to_string());
         let body = format!("Not merged: {}.", not_merged_because(&problem));
         let post = ClosingPost {
@@ -419,40 +440,6 @@ fn revert(sha: &CommitSha, is_merge: bool) -> String {
     } else {
         format!("git revert {sha}")
     }
-}
-
-/// Why a report does not allow the merge.
-pub(super) fn failure_of(report: &Verification) -> String {
-    match &report.failure {
-        Some(failure) => format!("{}: {}", failure.category.as_str(), failure.reason),
-        None => "the report is for another commit or base".to_owned(),
-    }
-}
-
-/// Whether a report shows that what it is about is broken. What fails before the first stage, because
-/// of the machine, now and then, or on the base as well, does not.
-pub(super) fn is_proof(report: &Verification) -> bool {
-    let failure = report.failure.as_ref();
-    let failed = failure
-        .filter(|one| one.stage.is_some())
-        .map(|one| one.category);
-    report.overall == Overall::Fail
-        && match failed {
-            Some(
-                FailureCategory::Compile
-                | FailureCategory::Test
-                | FailureCategory::Startup
-                | FailureCategory::Resource
-                | FailureCategory::Policy,
-            ) => true,
-            Some(
-                FailureCategory::Timeout
-                | FailureCategory::Infra
-                | FailureCategory::Baseline
-                | FailureCategory::Flaky,
-            )
-            | None => false,
-        }
 }
 
 fn missing_of(report: &Verification) -> Vec<Layer> {

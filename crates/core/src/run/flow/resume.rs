@@ -307,6 +307,8 @@ impl PhaseFlow<'_> {
             | Stage::PostingLimit
             | Stage::Watching
             | Stage::Closing { .. }
+            | Stage::CheckingContract
+            | Stage::Announcing { .. }
             | Stage::Verifying
             | Stage::Promoting
             | Stage::Landing => self.look_again(),
@@ -349,11 +351,16 @@ impl PhaseFlow<'_> {
             RoundStep::Commit if self.is_committed(&round) => self.check(round),
             // What was not committed is saved, and the next agent is told of it.
             RoundStep::WritePlan
+            | RoundStep::DropPlan
             | RoundStep::Apply { .. }
             | RoundStep::Agent
             | RoundStep::Commit
             | RoundStep::RollBack { .. } => self.repeat_agent(round),
-            RoundStep::ReadPlan | RoundStep::Push | RoundStep::Open => self.check(round),
+            RoundStep::ReadPlan
+            | RoundStep::Verify
+            | RoundStep::Land
+            | RoundStep::Push
+            | RoundStep::Open => self.check(round),
             RoundStep::Reply { .. } => self.next_reply(round),
             RoundStep::Resolve { key } => {
                 let comment = key.comment();

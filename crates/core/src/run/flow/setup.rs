@@ -112,7 +112,7 @@ impl PhaseFlow<'_> {
         else {
             return None;
         };
-        if self.is_asked_for() {
+        if self.is_asked_for() || self.terms.whole().is_some() {
             return None;
         }
         let branch = spec.branch.as_ref()?;
@@ -169,6 +169,7 @@ pub(super) fn sandbox_spec(run: &Run, request: &Request, branch: &BranchName) ->
         base: request.base_sha.clone(),
         branch: Some(branch.clone()),
         on_existing_branch: false,
+        held: false,
         copy: request.copy.clone(),
         seed: request.seed.clone(),
     }

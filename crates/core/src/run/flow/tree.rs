@@ -4,12 +4,12 @@
 //! parent by an effect, one report at a time, and ends only after its parent has its last report.
 
 use super::super::model::{
-    Ask, Child, ChildReport, ChildStage, ChildState, Effect, Flow, OutcomeStatus, Parent, PhaseEnd,
-    PlanCheck, Request, Run, RunMessage,
+    Ask, Checked, Child, ChildReport, ChildStage, ChildState, Effect, Flow, OutcomeStatus, Parent,
+    PhaseEnd, PlanCheck, Request, Run, RunMessage,
 };
 use crate::Problem;
 use crate::agent::Budget;
-use crate::ids::{RunId, TaskId};
+use crate::ids::{CommitSha, RunId, TaskId};
 use crate::phase::PhaseName;
 use crate::plan::Plan;
 
@@ -26,6 +26,11 @@ pub(super) fn child_id(parent: &RunId, task: &TaskId) -> RunId {
 pub(in crate::run) fn root_id(run: &RunId) -> &str {
     let (root, _) = run.as_str().split_once('+').unwrap_or((run.as_str(), ""));
     root
+}
+
+/// Whether two runs are parts of the same one that a person started.
+pub fn is_same_cruise(one: &RunId, other: &RunId) -> bool {
+    root_id(one) == root_id(other)
 }
 
 /// Starts the run of a task with this share of the budget.
@@ -139,6 +144,9 @@ fn give_up(child: &mut Child, problem: &Problem) {
         pull_request: None,
         handoff: None,
         plan: None,
+        checked: None,
+        outside: Vec::new(),
+        merged: None,
     });
 }
 
@@ -198,6 +206,9 @@ pub(super) fn report(run: &mut Run, state: ChildState) -> bool {
         pull_request: run.work.pull_request.clone(),
         handoff: handoff(run),
         plan: plan(run),
+        checked: checked(run),
+        outside: outside(run),
+        merged: merged(run),
     };
     run.reported = Some(report.clone());
     let report = Box::new(report);
@@ -228,6 +239,30 @@ fn plan(run: &Run) -> Option<Plan> {
     }
 }
 
+/// What programs showed of the commits that go to the base.
+fn checked(run: &Run) -> Option<Checked> {
+    match &run.flow {
+        Flow::Phase { phase } => phase.whole.checked.clone(),
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => None,
+    }
+}
+
+/// Changed files that the task is not about.
+fn outside(run: &Run) -> Vec<String> {
+    match &run.flow {
+        Flow::Phase { phase } => phase.outside.clone(),
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => Vec::new(),
+    }
+}
+
+/// The commit on the base, once it is there.
+fn merged(run: &Run) -> Option<CommitSha> {
+    match &run.flow {
+        Flow::Phase { phase } => phase.merged.clone(),
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => None,
+    }
+}
+
 /// Whether an effect is a report to the parent.
 pub(super) fn is_report(effect: &Effect) -> bool {
     matches!(
@@ -243,12 +278,17 @@ fn is_moved(run: &Run, last: &ChildReport) -> bool {
     last.head_sha != run.work.head_sha
         || last.branch != run.work.branch
         || last.pull_request != run.work.pull_request
+        || last.checked != checked(run)
 }
 
 fn state(run: &Run) -> ChildState {
     let limit = match &run.flow {
         Flow::Cruise { .. } => super::cruise::waits_for(run),
-        Flow::Phase { .. } | Flow::Awaiting | Flow::Spawn { .. } => run.limit().map(str::to_owned),
+        Flow::Phase { phase } => {
+            let limit = run.limit().map(str::to_owned);
+            limit.or_else(|| phase.left_to_person(run.work.head_sha.as_ref()))
+        }
+        Flow::Awaiting | Flow::Spawn { .. } => run.limit().map(str::to_owned),
     };
     let Some(why) = limit else {
         return ChildState::Working;

@@ -1,13 +1,17 @@
 //! The state of a cruise that builds the tasks of a plan and lands them on its line.
 
 use super::effect::Effect;
+use super::level::Level;
 use super::line::Receipt;
-use super::request::Level;
+use super::outcome::OutcomeStatus;
+use crate::Problem;
 use crate::cruise::Train;
 use crate::ids::{BranchName, CommitSha, RunId, TaskId, TreeSha};
 use crate::plan::Plan;
+use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// The state of a cruise that builds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,6 +27,9 @@ pub struct Build {
     /// The branch that tasks land on, once it is there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<Line>,
+    /// Entries of the plan that show nothing, until a person accepts them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub doubts: Vec<Doubt>,
     /// Its tasks.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<TaskId, TaskRecord>,
@@ -35,6 +42,15 @@ pub struct Build {
     /// What came of the entries that programs check.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub receipts: Vec<Receipt>,
+    /// The commit that they are about, where it is not the tip of the line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checked: Option<CommitSha>,
+    /// The commit on the base, once it is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merged: Option<CommitSha>,
+    /// How it ends, once that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
     /// The description of the pull request that was written last.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub described: String,
@@ -66,12 +82,52 @@ pub enum BuildStage {
     /// The plan is written, or the line is made.
     #[default]
     Opening,
+    /// What the plan says must be true is run on the base, where it must not be true yet.
+    Probing,
     /// Tasks are built and land.
     Building,
     /// What the plan says must be true is checked.
     Checking,
+    /// What landed is looked at as a whole and brought to the base.
+    Validating,
     /// The pull request is brought up to date.
     Reporting,
+}
+
+/// An acceptance entry that shows nothing about the work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Doubt {
+    /// The task.
+    pub task: TaskId,
+    /// The entry's id within its task.
+    pub id: String,
+    /// Whether it is a guard, which fails on the base; else it passes there already.
+    pub is_guard: bool,
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { task, id, is_guard } = self;
+        if *is_guard {
+            write!(f, "guard `{id}` of task `{task}` fails on the base already")
+        } else {
+            write!(
+                f,
+                "acceptance entry `{id}` of task `{task}` passes on the base already, so it shows nothing"
+            )
+        }
+    }
+}
+
+/// How a cruise ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ending {
+    /// Its outcome.
+    pub status: OutcomeStatus,
+    /// Why, where it did not succeed.
+    pub problem: Option<Problem>,
 }
 
 /// The branch that tasks land on.
@@ -99,9 +155,18 @@ pub struct TaskRecord {
     pub state: TaskState,
     /// How many runs were started for it since a person last asked for it.
     pub attempts: u32,
+    /// How often in a row it was not the work that failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub outages: u32,
+    /// When it may start again after that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_until: Option<Timestamp>,
     /// All runs that were started for it, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunId>,
+    /// Changed files that it is not about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
     /// What its agent left for those that come after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<String>,
@@ -155,6 +220,14 @@ pub struct Diagnosis {
     pub head: Option<CommitSha>,
 }
 
+impl Build {
+    /// Why a task starts only after a pause.
+    pub(in crate::run) fn held(&self) -> Option<&str> {
+        let held = self.tasks.values().any(|task| task.held_until.is_some());
+        held.then_some("what a task needs was not there")
+    }
+}
+
 impl TaskRecord {
     /// A task that nobody has begun.
     pub(in crate::run) fn new(title: String, after: Vec<TaskId>) -> Self {
@@ -163,7 +236,10 @@ impl TaskRecord {
             after,
             state: TaskState::Waiting { diagnosis: None },
             attempts: 0,
+            outages: 0,
+            held_until: None,
             runs: Vec::new(),
+            outside: Vec::new(),
             handoff: None,
         }
     }

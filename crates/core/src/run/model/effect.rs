@@ -61,14 +61,15 @@ pub enum Effect {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         since: Vec<CommitSha>,
     },
-    /// Write a file into a sandbox.
+    /// Write a file into a sandbox, or remove it.
     WriteFile {
         /// The sandbox.
         sandbox: SandboxId,
         /// Path relative to the sandbox.
         path: String,
-        /// The contents.
-        text: String,
+        /// The contents; `None` where it is removed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
     },
     /// Read a file of a commit.
     ReadFile {

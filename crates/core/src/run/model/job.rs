@@ -36,6 +36,9 @@ pub struct AgentJob {
     pub budget: Budget,
     /// Most permission requests.
     pub max_escalations: u32,
+    /// Files that it may not write, relative to the sandbox.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<String>,
 }
 
 /// What a job is about, as data: the file that `DRIVE_INPUT` names.

@@ -75,6 +75,9 @@ pub struct ContractCheck {
     pub task: TaskId,
     /// The entry's id within its task.
     pub id: String,
+    /// What it shows, in the words of the plan.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub criterion: String,
     /// The command.
     pub command: Vec<String>,
     /// The exit code that is expected.

@@ -12,6 +12,7 @@ mod format;
 mod inert;
 mod job;
 mod ledger;
+mod level;
 mod line;
 mod merge;
 mod notice;
@@ -25,15 +26,17 @@ mod request;
 mod resume;
 mod round;
 mod run;
+mod scope;
 mod shutdown;
 mod spawn;
 mod threads;
 mod timer;
 mod tree;
 mod watch;
+mod whole;
 
 pub use ask::{Ask, Injected};
-pub use build::{Build, BuildStage, Diagnosis, Line, TaskRecord, TaskState};
+pub use build::{Build, BuildStage, Diagnosis, Doubt, Ending, Line, TaskRecord, TaskState};
 pub use ci::Ci;
 pub use comment_answer::{Answer, FixerResult};
 pub use effect::{ChangedLines, Effect, EffectResult};
@@ -47,6 +50,7 @@ pub use format::{
 };
 pub use job::{AgentJob, JobComment, JobFinding, JobInput};
 pub use ledger::Ledger;
+pub use level::Level;
 pub use line::{CarOrder, ContractCheck, LineAct, LineAnswer, Receipt, ReceiptResult};
 pub use merge::{BranchAt, Merge, MergeStep, MergeWhen};
 pub use notice::{Notice, NoticeEvent};
@@ -60,18 +64,20 @@ pub use promotion::Judged;
 pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord, SeverityTotals};
 pub use remark::{Remark, ReviewOf};
 pub use request::{
-    Adopted, AfterEnd, BuildTerms, DoneWhen, Level, LineTerms, Makes, Parent, PhaseTerms, PlanFrom,
-    Publish, Request, ReviewTerms, RunKind, TaskOrder, WatchTerms,
+    Adopted, AfterEnd, BuildTerms, DoneWhen, FinishTerms, LineTerms, Makes, Parent, PhaseTerms,
+    PlanFrom, Publish, Request, ReviewTerms, RunKind, TaskOrder, WatchTerms,
 };
 pub use resume::{ResumeStep, Resumption};
 pub use round::{RollBackCost, Round, RoundJob, RoundRecord, RoundStep};
 pub use run::{Flow, OwnPost, Run};
+pub use scope::TaskScope;
 pub use shutdown::{Shutdown, ShutdownStep};
 pub use spawn::SpawnStage;
 pub use threads::Threads;
 pub use timer::Timer;
 pub use tree::{Child, ChildReport, ChildStage, ChildState, RunMessage};
 pub use watch::{Approved, Heard, Interrupted, Objected, Watch};
+pub use whole::{Checked, Whole, WholeTerms};
 
 pub(super) use ask::INJECTED;
 pub(super) use entry::thread_of;

@@ -14,6 +14,7 @@ use super::remark::Remark;
 use super::round::Round;
 use super::threads::Threads;
 use super::watch::Watch;
+use super::whole::Whole;
 use crate::Problem;
 use crate::forge::checks::Gate;
 use crate::forge::inline::FileDiff;
@@ -99,6 +100,12 @@ pub struct Phase {
     /// The commit on the base, once drive merged the pull request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<CommitSha>,
+    /// Changed files that its task is not about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
+    /// How far the commits of a cruise are on their way to the base.
+    #[serde(default, skip_serializing_if = "Whole::is_empty")]
+    pub whole: Whole,
     /// The record for people.
     pub record: Record,
 }
@@ -187,6 +194,13 @@ pub enum Stage {
     },
     /// A comment says that a limit was reached.
     PostingLimit,
+    /// Programs check what the plan of a cruise promised.
+    CheckingContract,
+    /// People are told how the commit stands; then it is merged, or waits for them.
+    Announcing {
+        /// What is still to be posted.
+        posts: Vec<ClosingPost>,
+    },
     /// Nothing to do until a person comments, approves, merges or closes.
     Watching,
     /// The closing posts are being made; then the phase ends like this.
@@ -388,6 +402,19 @@ impl Phase {
                 .as_ref()
                 .is_some_and(|checks| self.ci.gate(checks) != Gate::Green)
             || !self.unread(&poll.comments).is_empty()
+    }
+
+    /// What only a person can decide about a commit that is told and waits for a merge.
+    pub fn left_to_person(&self, head: Option<&CommitSha>) -> Option<String> {
+        let is_told = self.whole.announced.is_some() && self.whole.announced.as_ref() == head;
+        if self.stage != Stage::Watching || !is_told {
+            return None;
+        }
+        let ways = "merge or close the pull request, or comment on it";
+        Some(match &self.whole.left {
+            Some(why) => format!("{why}; {ways}"),
+            None => ways.to_owned(),
+        })
     }
 
     /// The limit that a person must lift.

@@ -1,6 +1,9 @@
 //! What a person asked for.
 
+use super::level::Level;
 use super::outcome::Published;
+use super::scope::TaskScope;
+use super::whole::WholeTerms;
 use crate::agent::Budget;
 use crate::agent::answer::Confidence;
 use crate::ids::{BranchName, CommitSha, RemoteName, RunId, TaskId};
@@ -146,30 +149,25 @@ pub struct LineTerms {
     /// What it must show before it counts as done.
     #[serde(default)]
     pub level: Level,
+    /// How what landed there is brought to the base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<FinishTerms>,
 }
 
-/// What a cruise must show before it counts as done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// How what a cruise built is brought to the base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Level {
-    /// Every task landed, as a verified tree.
-    Basic,
-    /// Every entry that a program checks is proven as well.
-    #[default]
-    Functional,
-    /// Every entry has evidence.
-    Strict,
-}
-
-impl Level {
-    /// Its name in options and documents.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Level::Basic => "basic",
-            Level::Functional => "functional",
-            Level::Strict => "strict",
-        }
-    }
+pub struct FinishTerms {
+    /// How its pull request is watched.
+    pub watch: WatchTerms,
+    /// Whether drive merges what passes everything.
+    pub auto_merge: bool,
+    /// Whether the domains look at all of it once more.
+    pub review: bool,
+    /// Whether the plan's file stays in what lands.
+    pub land_plan: bool,
+    /// How many fixer rounds there are for what the contract's programs do not show.
+    pub max_waves: u32,
 }
 
 /// Where the plan of a cruise comes from.
@@ -238,6 +236,9 @@ pub struct PhaseTerms {
     /// How much of its record the pull request shows.
     #[serde(default)]
     pub record: RecordDetail,
+    /// The files of its task, where a plan names them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<TaskScope>,
     /// What is known of a phase whose journal was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<Adopted>,
@@ -277,6 +278,11 @@ pub enum Makes {
         /// The plan, where the person brought one: then no agent writes it.
         given: Option<String>,
     },
+    /// Nothing: the commits are there. They are looked at as a whole and brought to the base.
+    Whole {
+        /// The commits.
+        whole: Box<WholeTerms>,
+    },
 }
 
 /// How a pull request is watched.
@@ -311,6 +317,12 @@ pub enum DoneWhen {
         /// Whether only the plan was asked for.
         plan_only: bool,
     },
+    /// Once the pull request is merged or closed.
+    #[serde(rename_all = "camelCase")]
+    Merged {
+        /// Whether drive merges what passes everything; else a person does.
+        auto: bool,
+    },
 }
 
 /// What a phase of an earlier version waits.
@@ -326,7 +338,7 @@ impl PhaseTerms {
             TeamMode::Pingpong => ReviewPlan::pingpong(self.max_iterations),
             TeamMode::Github => {
                 let mut domains = self.review.domains.clone();
-                domains.retain(|domain| domain.reviews(self.subject()));
+                domains.retain(|domain| self.is_reviewed() && domain.reviews(self.subject()));
                 ReviewPlan::by_domain(domains, self.max_iterations)
             }
         }
@@ -335,8 +347,24 @@ impl PhaseTerms {
     /// What reviewers look at.
     pub fn subject(&self) -> Subject {
         match self.makes {
-            Makes::Change => Subject::Code,
+            Makes::Change | Makes::Whole { .. } => Subject::Code,
             Makes::Plan { .. } => Subject::Plan,
+        }
+    }
+
+    /// Whether anybody reviews it. What was reviewed task by task need not be.
+    pub fn is_reviewed(&self) -> bool {
+        match &self.makes {
+            Makes::Whole { whole } => whole.reviewed,
+            Makes::Change | Makes::Plan { .. } => true,
+        }
+    }
+
+    /// The commits of a cruise that this phase brings to the base.
+    pub fn whole(&self) -> Option<&WholeTerms> {
+        match &self.makes {
+            Makes::Whole { whole } => Some(whole),
+            Makes::Change | Makes::Plan { .. } => None,
         }
     }
 

@@ -52,6 +52,8 @@ pub enum RoundJob {
 pub enum RoundStep {
     /// A plan that was given is being written.
     WritePlan,
+    /// The plan's file is being taken out.
+    DropPlan,
     /// Suggestions of people are being made in a file; no agent is needed.
     Apply {
         /// The file.
@@ -72,6 +74,10 @@ pub enum RoundStep {
     },
     /// The plan is being read and checked.
     ReadPlan,
+    /// The commit is being verified before anybody sees it.
+    Verify,
+    /// The branch is being moved to the verified commit.
+    Land,
     /// The branch is being pushed.
     Push,
     /// The pull request is being opened.

@@ -3,6 +3,7 @@
 use super::ask::Ask;
 use super::outcome::{OutcomeStatus, Published, Spent};
 use super::request::Request;
+use super::whole::Checked;
 use crate::Problem;
 use crate::agent::Budget;
 use crate::ids::{BranchName, CommitSha, TaskId};
@@ -63,6 +64,15 @@ pub struct ChildReport {
     /// The plan that it wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
+    /// What programs showed of the commits that go to the base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked: Option<Checked>,
+    /// Changed files that its task is not about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
+    /// The commit on the base, once it is merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<CommitSha>,
 }
 
 /// What a child does, as far as its parent must know.

@@ -8,10 +8,10 @@ use drive_core::forge::Surface;
 use drive_core::ids::{BranchName, CommitSha, EffectKey, PrNumber, RunId, TaskId, TreeSha};
 use drive_core::plan::Plan;
 use drive_core::run::{
-    AfterEnd, Ask, BuildTerms, ChildReport, ChildState, Effect, EffectResult, Event, Flow,
-    ForgeAct, ForgeAnswer, Level, LineAct, LineAnswer, LineTerms, OutcomeStatus, PlanFrom,
-    Published, Request, Run, RunKind, RunMessage, STATE_FORMAT, Spent, TaskState, Timer, read_run,
-    step, write_run,
+    AfterEnd, Ask, BuildTerms, ChildReport, ChildState, ContractCheck, Effect, EffectResult, Event,
+    FinishTerms, Flow, ForgeAct, ForgeAnswer, Level, LineAct, LineAnswer, LineTerms, OutcomeStatus,
+    PhaseTerms, PlanFrom, Published, Receipt, ReceiptResult, Request, Run, RunKind, RunMessage,
+    STATE_FORMAT, Spent, TaskState, Timer, WatchTerms, read_run, step, write_run,
 };
 use drive_core::settings::TeamMode;
 use drive_core::time::Timestamp;
@@ -37,6 +37,8 @@ pub struct World {
     bad: BTreeMap<TaskId, u64>,
     commits: u64,
     parallel: usize,
+    /// The run that brings what landed to the base.
+    whole: Option<RunId>,
 }
 
 fn name(text: &str) -> String {
@@ -92,6 +94,18 @@ impl World {
                 slots: NonZeroU32::new(2).unwrap(),
                 patience: Duration::from_secs(3600),
                 level: Level::Functional,
+                finish: rng.percent(50).then(|| FinishTerms {
+                    watch: WatchTerms {
+                        poll_initial: Duration::from_secs(5),
+                        poll_max: Duration::from_secs(300),
+                        inactivity_timeout: Duration::from_secs(3600),
+                        max_rounds: 3,
+                    },
+                    auto_merge: rng.percent(50),
+                    review: true,
+                    land_plan: false,
+                    max_waves: 1,
+                }),
             })),
         };
         let request = Request {
@@ -111,6 +125,7 @@ impl World {
             line: base,
             bad,
             commits: 0,
+            whole: None,
             parallel: usize::try_from(parallel).unwrap(),
         };
         world.deliver(Event::Requested {
@@ -169,7 +184,12 @@ impl World {
         };
         let tasks: Vec<TaskId> = build.tasks.keys().cloned().collect();
         let task = tasks[usize::try_from(self.rng.below(tasks.len() as u64)).unwrap()].clone();
-        let ask = match self.rng.below(5) {
+        let head = self.line.clone();
+        let ask = match self.rng.below(6) {
+            5 => Ask::Approve {
+                by: "ann".into(),
+                head,
+            },
             0 => Ask::SkipTask { task },
             1 | 2 => Ask::RetryTask { task },
             3 => Ask::Pause,
@@ -229,6 +249,10 @@ impl World {
                 let task = request.parent.as_ref().unwrap().task.clone();
                 // It sees what landed before it.
                 assert!(self.contents.contains_key(&request.base_sha));
+                if let Some(whole) = request.kind.phase_terms().and_then(PhaseTerms::whole) {
+                    assert_eq!(whole.head, self.line, "all of it, and nothing else");
+                    self.whole = Some(child.clone());
+                }
                 self.children
                     .insert(child.clone(), (task, request.base_sha.clone()));
             }
@@ -255,6 +279,13 @@ impl World {
             };
             return self.tell(child, state, None);
         }
+        if self.whole.as_ref() == Some(child) {
+            let state = ChildState::Ended {
+                status: OutcomeStatus::Succeeded,
+                failure: None,
+            };
+            return self.tell(child, state, Some(self.line.clone()));
+        }
         self.commits += 1;
         let mut contents = self.contents[&base].clone();
         contents.insert((task, self.commits));
@@ -280,6 +311,9 @@ impl World {
             pull_request: None,
             handoff: Some("It is in src.".into()),
             plan: None,
+            checked: None,
+            outside: Vec::new(),
+            merged: None,
         });
         let child = child.clone();
         self.deliver(Event::ChildReported { child, report });
@@ -355,7 +389,25 @@ impl World {
                 self.line = commit.clone();
                 LineAnswer::CarsLanded
             }
-            LineAct::CheckContract { commit, checks, .. } => {
+            LineAct::CheckContract {
+                commit,
+                checks,
+                base,
+            } => {
+                if commit == base {
+                    // Some entries of some plans show nothing.
+                    let odd = self.rng.percent(10);
+                    let one = |(at, check)| {
+                        if odd && at == 0 {
+                            proven(check)
+                        } else {
+                            unmet(check)
+                        }
+                    };
+                    return LineAnswer::ContractChecked {
+                        receipts: checks.iter().enumerate().map(one).collect(),
+                    };
+                }
                 assert_eq!(*commit, self.line, "what is checked is what landed");
                 LineAnswer::ContractChecked {
                     receipts: checks.iter().map(proven).collect(),
@@ -391,5 +443,13 @@ impl World {
                 assert!(task.after.iter().all(is_through), "{id} began too early");
             }
         }
+    }
+}
+
+/// Nothing of it is there before the work.
+fn unmet(check: &ContractCheck) -> Receipt {
+    Receipt {
+        result: ReceiptResult::Failed,
+        ..proven(check)
     }
 }

@@ -41,6 +41,7 @@ pub fn terms() -> PhaseTerms {
         record: RecordDetail::Redacted,
         checks_timeout: Duration::from_secs(1800),
         title: None,
+        scope: None,
         adopted: None,
     }
 }
@@ -183,7 +184,7 @@ pub fn effects() -> Vec<Effect> {
         Effect::WriteFile {
             sandbox: sandbox.clone(),
             path: "plan.md".into(),
-            text: "given".into(),
+            text: Some("given".into()),
         },
         Effect::ReadFile {
             sandbox,

@@ -107,6 +107,7 @@ pub fn team_request(mode: TeamMode) -> Request {
         record: RecordDetail::Redacted,
         checks_timeout: Duration::from_secs(1800),
         title: None,
+        scope: None,
         adopted: None,
     };
     Request {
@@ -192,6 +193,7 @@ pub fn sandbox() -> Sandbox {
         branch: Some(BranchName::parse("drive/fix-the-login").unwrap()),
         created_at: at(1),
         notes: Vec::new(),
+        held: false,
         brought: Vec::new(),
     }
 }
@@ -444,6 +446,9 @@ pub fn child_report() -> ChildReport {
         pull_request: None,
         handoff: None,
         plan: None,
+        checked: None,
+        outside: Vec::new(),
+        merged: None,
     }
 }
 

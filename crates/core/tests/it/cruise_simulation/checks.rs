@@ -368,7 +368,7 @@ fn check_spent(sim: &Sim) {
 fn check_approval(sim: &Sim) {
     let cruise = cruise(sim).expect("a cruise");
     let head = sim.run.work.head_sha.clone().expect("a head");
-    let looked = sim.world.forge.looked.expect("it was looked at");
+    let looked = sim.world.forge.weighed.expect("it was looked at");
     assert_eq!(
         sim.world.git.remote_head_at(looked).as_deref(),
         Some(head.as_str()),

@@ -61,6 +61,8 @@ pub struct Forge {
     pub down_until: i64,
     /// When the last look that drive knows of was taken.
     pub looked: Option<i64>,
+    /// The last look before it concluded.
+    pub weighed: Option<i64>,
     /// Whether that one could not judge everybody.
     pub unsettled: bool,
 }
@@ -75,6 +77,7 @@ impl Forge {
             last_id: 10,
             down_until: -1,
             looked: None,
+            weighed: None,
             unsettled: false,
         }
     }
@@ -302,7 +305,7 @@ impl Forge {
 
     /// Whether somebody who counts approved this, as the last look could show.
     pub fn approves(&self, head: &str) -> bool {
-        let looked = self.looked.unwrap_or(-1);
+        let looked = self.weighed.unwrap_or(-1);
         self.approvals.iter().any(|one| {
             let stood = one.from <= looked && one.until.is_none_or(|until| looked < until);
             one.by == By::Ann && one.approved.head == CommitSha::new(head) && stood

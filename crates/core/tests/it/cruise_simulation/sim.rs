@@ -17,8 +17,8 @@ use drive_core::agent::Budget;
 use drive_core::forge::trust::Reason;
 use drive_core::ids::EffectKey;
 use drive_core::run::{
-    Effect, EffectResult, Event, ForgeAnswer, Note, Outcome, Run, Spent, Timer, fold, read_event,
-    require_resumable, step, write_event,
+    Effect, EffectResult, Event, Flow, ForgeAnswer, Note, Outcome, Run, Spent, Stage, Timer, fold,
+    read_event, require_resumable, step, write_event,
 };
 use drive_core::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -311,6 +311,14 @@ impl Sim {
         true
     }
 
+    /// Whether the phase has concluded, and only tells it.
+    fn is_closing(&self) -> bool {
+        match &self.run.flow {
+            Flow::Phase { phase } => matches!(phase.stage, Stage::Closing { .. }),
+            _ => false,
+        }
+    }
+
     fn under_way(&mut self, key: &EffectKey) -> Option<UnderWay> {
         let owner = self.owner.as_mut()?;
         let at = owner.under_way.iter().position(|one| one.key == *key)?;
@@ -342,6 +350,10 @@ impl Sim {
             let unknown =
                 |one: &drive_core::run::IgnoredComment| one.reason == Reason::PermissionUnknown;
             self.world.forge.looked = Some(one.happened);
+            // What is read after the closing words changes nothing that was concluded.
+            if !self.is_closing() {
+                self.world.forge.weighed = Some(one.happened);
+            }
             self.world.forge.unsettled = poll.ignored.iter().any(unknown);
         }
         let event = Event::EffectEnded {

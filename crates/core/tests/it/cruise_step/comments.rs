@@ -449,7 +449,7 @@ fn a_suggestion_is_applied_as_it_stands_without_an_agent() {
     scene.sees(seen(std::slice::from_ref(&suggests)));
     assert_eq!(scene.jobs.len(), 0);
     let written = scene.performed.iter().find_map(|effect| match effect {
-        Effect::WriteFile { path, text, .. } => Some((path.as_str(), text.as_str())),
+        Effect::WriteFile { path, text, .. } => Some((path.as_str(), text.as_deref()?)),
         _ => None,
     });
     assert_eq!(written, Some(("src/login.rs", "a\nB\nc\n")));

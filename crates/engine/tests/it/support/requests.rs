@@ -92,6 +92,7 @@ fn terms() -> PhaseTerms {
         record: RecordDetail::Redacted,
         checks_timeout: Duration::from_secs(1800),
         title: None,
+        scope: None,
         adopted: None,
     }
 }

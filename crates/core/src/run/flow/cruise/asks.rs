@@ -2,7 +2,7 @@
 
 use super::super::super::model::{Ask, Effect, Flow, OutcomeStatus, Run, TaskState, Timer};
 use super::super::{shutdown, tree};
-use super::{go_on, is_over, with_build};
+use super::{go_on, is_over, probe, with_build};
 use crate::ids::{RunId, TaskId};
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
@@ -27,6 +27,7 @@ pub(in crate::run::flow) fn asked(run: &mut Run, ask: &Ask, now: Timestamp) -> b
             {
                 let diagnosis = diagnosis.clone();
                 record.attempts = 0;
+                record.outages = 0;
                 record.state = TaskState::Waiting { diagnosis };
             }
         }),
@@ -34,7 +35,9 @@ pub(in crate::run::flow) fn asked(run: &mut Run, ask: &Ask, now: Timestamp) -> b
         Ask::Pause => with_build(run, |build| build.paused = true),
         Ask::Unpause => with_build(run, |build| build.paused = false),
         Ask::Poll => {}
-        Ask::Comment { .. } | Ask::Approve { .. } => return false,
+        // Of the plan itself its own run hears.
+        Ask::Approve { .. } => probe::accept(run),
+        Ask::Comment { .. } => return false,
     }
     run.timers.remove(&Timer::Inactivity);
     go_on(run, now);

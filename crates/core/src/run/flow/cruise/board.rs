@@ -20,6 +20,8 @@ struct Item {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Unstarted,
+    /// It starts after a pause.
+    Held,
     Underway,
     Through,
     Stuck,
@@ -44,7 +46,7 @@ impl Board {
             let mut is_changed = false;
             for item in &mut board.items {
                 let is_shut = item.after.iter().any(|task| stuck.contains(task));
-                if item.place == Place::Unstarted && is_shut {
+                if matches!(item.place, Place::Unstarted | Place::Held) && is_shut {
                     item.place = Place::Shut;
                     is_changed = true;
                 }
@@ -65,7 +67,7 @@ impl Board {
 
     /// Tasks that may still start.
     pub(super) fn unstarted(&self) -> impl Iterator<Item = &TaskId> {
-        self.of_place(|place| place == Place::Unstarted)
+        self.of_place(|place| matches!(place, Place::Unstarted | Place::Held))
     }
 
     /// Those whose dependencies are through.
@@ -76,6 +78,11 @@ impl Board {
             item.place == Place::Unstarted && item.after.iter().all(|task| through.contains(task))
         });
         free.map(|item| &item.id)
+    }
+
+    /// Those that start after a pause.
+    pub(super) fn held(&self) -> impl Iterator<Item = &TaskId> {
+        self.of_place(|place| place == Place::Held)
     }
 
     /// Tasks that nothing but a person helps.
@@ -115,6 +122,10 @@ fn landing(run: &Run) -> Vec<Item> {
     let Some(plan) = &build.plan else {
         return Vec::new();
     };
+    let is_held = |id: &TaskId| {
+        let task = build.tasks.get(id);
+        task.is_some_and(|task| task.held_until.is_some())
+    };
     let item = |id: &TaskId| Item {
         id: id.clone(),
         after: build
@@ -122,6 +133,7 @@ fn landing(run: &Run) -> Vec<Item> {
             .get(id)
             .map_or_else(Vec::new, |task| task.after.clone()),
         place: match build.tasks.get(id).map(|task| &task.state) {
+            Some(TaskState::Waiting { .. }) | None if is_held(id) => Place::Held,
             Some(TaskState::Waiting { .. }) | None => Place::Unstarted,
             Some(TaskState::Building { .. } | TaskState::Landing { .. }) => Place::Underway,
             Some(TaskState::Landed { .. } | TaskState::Skipped) => Place::Through,

@@ -3,14 +3,14 @@
 
 use super::super::super::audit::{Evidence, TaskResult, audit};
 use super::super::super::model::{
-    Build, BuildStage, BuildTerms, ContractCheck, Effect, Flow, ForgeAct, Level, LineAct,
+    Build, BuildStage, BuildTerms, ChildState, Effect, Ending, Flow, ForgeAct, Level, LineAct,
     LineTerms, OutcomeStatus, Publish, ReceiptResult, Request, Run, TaskRecord, TaskState, Timer,
 };
-use super::super::shutdown;
+use super::super::{budget, shutdown, tree};
 use super::board::Board;
-use super::{has_train, line, stage, texts, with_build};
+use super::contract::contract;
+use super::{has_train, line, order, probe, stage, texts, with_build};
 use crate::ids::TaskId;
-use crate::plan::Check;
 use crate::problem::{Kind, Problem};
 use crate::time::{Timestamp, after};
 
@@ -20,10 +20,11 @@ pub(super) fn end_line(run: &mut Run, terms: &BuildTerms, line_terms: &LineTerms
         return;
     }
     match stage(run) {
+        Some(BuildStage::Probing) => probe::wait(run, line_terms.patience, now),
         Some(BuildStage::Opening) | None => {}
         Some(BuildStage::Building) => {
             let board = Board::of(run, terms);
-            if board.ready().next().is_some() {
+            if board.ready().next().is_some() || board.held().next().is_some() {
                 return;
             }
             if board.stuck().next().is_some() {
@@ -31,13 +32,84 @@ pub(super) fn end_line(run: &mut Run, terms: &BuildTerms, line_terms: &LineTerms
                 run.timers.entry(Timer::Inactivity).or_insert(at);
                 return;
             }
-            check(run);
+            if !validate(run, line_terms) {
+                check(run);
+            }
         }
+        Some(BuildStage::Validating) => validated(run),
         Some(BuildStage::Checking) => check(run),
         Some(BuildStage::Reporting) => {}
     }
     if stage(run) == Some(BuildStage::Reporting) && run.pending.is_empty() {
         conclude(run, now);
+    }
+}
+
+/// Brings what landed to the base, where a pull request leads there. Returns whether it does.
+fn validate(run: &mut Run, line_terms: &LineTerms) -> bool {
+    let Flow::Cruise { build } = &run.flow else {
+        return false;
+    };
+    let is_landed = |task: &TaskRecord| matches!(task.state, TaskState::Landed { .. });
+    if !build.tasks.values().any(is_landed) {
+        return false;
+    }
+    let checks = contract(build, |task| has_landed(build, task));
+    let landed = texts::count(build);
+    let Some(request) = order::validating_request(run, line_terms, checks, landed) else {
+        return false;
+    };
+    with_build(run, |build| build.stage = BuildStage::Validating);
+    let share = budget::share(run, 1);
+    let id = order::validating_id(&run.id);
+    let task = order::validating_task();
+    tree::start(run, (id, task), request, share);
+    true
+}
+
+/// Takes over what programs showed of the commit that goes to the base.
+pub(super) fn take_checked(run: &mut Run) {
+    let child = run.children.get(&order::validating_id(&run.id));
+    let checked = child.and_then(|child| child.report.as_ref()?.checked.clone());
+    if let Some(checked) = checked {
+        with_build(run, |build| {
+            build.receipts = checked.receipts;
+            build.checked = Some(checked.commit);
+        });
+    }
+}
+
+/// It is merged, closed or left: the cruise ends with that.
+fn validated(run: &mut Run) {
+    let child = run.children.get(&order::validating_id(&run.id));
+    let Some(report) = child.and_then(|child| child.report.clone()) else {
+        return;
+    };
+    if let Some(head) = &report.head_sha {
+        run.work.head_sha = Some(head.clone());
+    }
+    let (mut status, mut problem) = match report.state {
+        ChildState::Ended { status, failure } => (status, failure),
+        ChildState::Working | ChildState::NeedsBudget { .. } | ChildState::NeedsPerson { .. } => {
+            return;
+        }
+    };
+    with_build(run, |build| build.merged = report.merged);
+    if status == OutcomeStatus::Succeeded {
+        problem = failure(run);
+        if problem.is_some() {
+            status = OutcomeStatus::NeedsHuman;
+        }
+    } else if status == OutcomeStatus::Failed {
+        status = OutcomeStatus::NeedsHuman;
+    }
+    with_build(run, |build| {
+        build.stage = BuildStage::Reporting;
+        build.ending = Some(Ending { status, problem });
+    });
+    // The description tells it first.
+    if let Some(request) = run.request.clone() {
+        describe(run, &request);
     }
 }
 
@@ -54,25 +126,7 @@ fn check(run: &mut Run) {
     let Flow::Cruise { build } = &mut run.flow else {
         return;
     };
-    let mut checks = Vec::new();
-    let tasks = build.plan.iter().flat_map(|plan| &plan.tasks);
-    let is_landed = |id: &TaskId| {
-        let state = build.tasks.get(id).map(|task| &task.state);
-        matches!(state, Some(TaskState::Landed { .. }))
-    };
-    for task in tasks.filter(|task| is_landed(&task.id)) {
-        for entry in &task.acceptance {
-            if let Check::Command(one) | Check::Observe(one) = &entry.check {
-                checks.push(ContractCheck {
-                    task: task.id.clone(),
-                    id: entry.id.clone(),
-                    command: one.command.clone(),
-                    exit: one.expect.exit,
-                    contains: one.expect.contains.clone(),
-                });
-            }
-        }
-    }
+    let checks = contract(build, |task| has_landed(build, task));
     let Some(line) = build.line.clone().filter(|_| !checks.is_empty()) else {
         build.stage = BuildStage::Reporting;
         return;
@@ -85,6 +139,11 @@ fn check(run: &mut Run) {
             checks,
         },
     });
+}
+
+fn has_landed(build: &Build, task: &TaskId) -> bool {
+    let state = build.tasks.get(task).map(|task| &task.state);
+    matches!(state, Some(TaskState::Landed { .. }))
 }
 
 /// Opens the pull request once something has landed, and keeps its description true.
@@ -141,6 +200,12 @@ fn described(run: &Run) -> &str {
 
 /// Says on the pull request how it ended, and then ends.
 fn conclude(run: &mut Run, now: Timestamp) {
+    let Flow::Cruise { build } = &run.flow else {
+        return;
+    };
+    if let Some(Ending { status, problem }) = build.ending.clone() {
+        return shutdown::abandon(run, status, problem, now);
+    }
     let failure = failure(run);
     let status = match &failure {
         None => OutcomeStatus::Succeeded,

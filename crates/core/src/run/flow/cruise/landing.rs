@@ -8,9 +8,9 @@ use super::super::super::model::{
     Line, LineAct, LineAnswer, OutcomeStatus, Run, RunKind, TaskState, Timer,
 };
 use super::super::phase::is_final;
-use super::super::promote::{failure_of, is_proof};
+use super::super::proof::{failure_of, is_proof};
 use super::super::shutdown;
-use super::{did_not_land, line, order, take_plan, with_build};
+use super::{did_not_land, line, order, probe, stage, take_plan, with_build};
 use crate::cruise::{Car, Left, Move, Verdict, Why};
 use crate::forge::text::fit;
 use crate::ids::{BranchName, CommitSha, EffectKey, TaskId};
@@ -106,13 +106,13 @@ fn open(run: &mut Run, branch: BranchName, tip: CommitSha) {
     run.work.branch = Some(branch.clone());
     run.work.head_sha = Some(tip.clone());
     with_build(run, |build| {
-        build.stage = BuildStage::Building;
         build.line = Some(Line {
             branch,
             began_at: tip.clone(),
             tip,
         });
     });
+    probe::begin(run);
 }
 
 /// A reviewed task is about to land.
@@ -247,6 +247,11 @@ pub(super) fn answered(run: &mut Run, act: LineAct, answer: LineAnswer, now: Tim
             )
             .hint("the tasks that were built are on their own branches: `drive runs list`");
             shutdown::abandon(run, OutcomeStatus::NeedsHuman, Some(problem), now);
+        }
+        (LineAct::CheckContract { .. }, LineAnswer::ContractChecked { receipts })
+            if stage(run) == Some(BuildStage::Probing) =>
+        {
+            probe::probed(run, &receipts);
         }
         (LineAct::CheckContract { .. }, LineAnswer::ContractChecked { receipts }) => {
             with_build(run, |build| {

@@ -7,12 +7,14 @@
 
 mod asks;
 mod board;
+mod contract;
 mod ending;
 mod landing;
 mod order;
+mod probe;
 mod texts;
 
-pub use self::order::planning_run;
+pub use self::order::{planning_run, validating_run};
 
 pub(super) use self::asks::asked;
 pub(super) use self::order::plan_again;
@@ -23,11 +25,11 @@ use super::super::model::{
     Ask, Build, BuildStage, BuildTerms, ChildState, Diagnosis, Effect, EffectResult, Flow, Line,
     OutcomeStatus, PlanFrom, Run, RunKind, RunMessage, TaskRecord, TaskState, Timer,
 };
-use super::{budget, shutdown, tree};
+use super::{budget, outage, shutdown, tree};
 use crate::cruise::Train;
 use crate::ids::{EffectKey, RunId, TaskId};
 use crate::plan::Plan;
-use crate::problem::{Kind, Problem};
+use crate::problem::{Class, Kind, Problem};
 use crate::time::Timestamp;
 
 /// How many runs are started for a task before a person is asked.
@@ -93,10 +95,11 @@ pub(super) fn go_on(run: &mut Run, now: Timestamp) {
             return;
         }
         stop_skipped(run);
-        take_reports(run);
+        take_reports(run, now);
+        ending::take_checked(run);
         landing::run_train(run);
     }
-    if !is_over(run) {
+    if !is_over(run) && stage(run) != Some(BuildStage::Probing) {
         start_ready(run, terms);
     }
     if terms.line.is_some() {
@@ -157,14 +160,18 @@ pub(super) fn woken(run: &mut Run, timer: Timer, now: Timestamp) {
                 run.decide(effect);
             }
         }
-        Timer::Inactivity => ending::give_up(run),
-        Timer::Poll | Timer::Hold => {}
+        Timer::Inactivity => {
+            probe::give_up(run, now);
+            ending::give_up(run);
+        }
+        Timer::Hold => release(run, now),
+        Timer::Poll => {}
     }
     go_on(run, now);
 }
 
 /// Takes over how the runs of tasks ended.
-fn take_reports(run: &mut Run) {
+fn take_reports(run: &mut Run, now: Timestamp) {
     let Flow::Cruise { build } = &run.flow else {
         return;
     };
@@ -187,6 +194,8 @@ fn take_reports(run: &mut Run) {
         let report = child.report.clone();
         let head = report.as_ref().and_then(|report| report.head_sha.clone());
         let handoff = report.as_ref().and_then(|report| report.handoff.clone());
+        let outside = report.as_ref().map(|report| report.outside.clone());
+        let outside = outside.unwrap_or_default();
         let (status, failure) = match report.map(|report| report.state) {
             Some(ChildState::Ended { status, failure }) => (status, failure),
             Some(
@@ -201,11 +210,13 @@ fn take_reports(run: &mut Run) {
                 with_build(run, |build| {
                     if let Some(record) = build.tasks.get_mut(&task) {
                         record.handoff = handoff;
+                        record.outside = outside;
                     }
                     landing::queue(build, &task, head);
                 });
             }
             (status, head) => {
+                let is_away = failure.as_ref().is_some_and(is_outage_of);
                 let what = failure.map_or_else(
                     || "its run ended without a commit".to_owned(),
                     |problem| problem.to_string(),
@@ -213,10 +224,66 @@ fn take_reports(run: &mut Run) {
                 let diagnosis = Diagnosis { what, head };
                 let is_final =
                     matches!(status, OutcomeStatus::NeedsHuman | OutcomeStatus::Cancelled);
+                if is_away && !is_final && hold(run, &task, &diagnosis, now) {
+                    continue;
+                }
                 with_build(run, |build| did_not_land(build, &task, diagnosis, is_final));
             }
         }
     }
+}
+
+/// Whether nothing but time helps: the work itself did not fail.
+fn is_outage_of(problem: &Problem) -> bool {
+    problem.class() == Class::Environment && problem.kind != Kind::AgentLoginExpired
+}
+
+/// Starts a task again after a pause; that is no attempt. Returns false where it was away too often.
+fn hold(run: &mut Run, task: &TaskId, diagnosis: &Diagnosis, now: Timestamp) -> bool {
+    let Flow::Cruise { build } = &mut run.flow else {
+        return false;
+    };
+    let Some(record) = build.tasks.get_mut(task) else {
+        return false;
+    };
+    if !outage::is_patient(record.outages) {
+        return false;
+    }
+    let until = outage::held_until(record.outages, None, now);
+    record.outages += 1;
+    record.attempts = record.attempts.saturating_sub(1);
+    record.held_until = Some(until);
+    record.state = TaskState::Waiting {
+        diagnosis: diagnosis.head.as_ref().map(|_| diagnosis.clone()),
+    };
+    wake_held(run);
+    true
+}
+
+/// Wakes the run when the first pause of a task ends.
+fn wake_held(run: &mut Run) {
+    let Flow::Cruise { build } = &run.flow else {
+        return;
+    };
+    let first = build
+        .tasks
+        .values()
+        .filter_map(|task| task.held_until)
+        .min();
+    match first {
+        Some(at) => run.timers.insert(Timer::Hold, at),
+        None => run.timers.remove(&Timer::Hold),
+    };
+}
+
+/// Lets tasks start whose pause has ended.
+fn release(run: &mut Run, now: Timestamp) {
+    with_build(run, |build| {
+        for task in build.tasks.values_mut() {
+            task.held_until = task.held_until.filter(|at| *at > now);
+        }
+    });
+    wake_held(run);
 }
 
 /// A task gets its next attempt, or waits for a person.
@@ -239,8 +306,8 @@ fn did_not_land(build: &mut Build, task: &TaskId, diagnosis: Diagnosis, is_final
 /// Whether all that will land has landed.
 fn is_over(run: &Run) -> bool {
     match stage(run) {
-        Some(BuildStage::Checking | BuildStage::Reporting) => true,
-        Some(BuildStage::Opening | BuildStage::Building) | None => false,
+        Some(BuildStage::Checking | BuildStage::Validating | BuildStage::Reporting) => true,
+        Some(BuildStage::Opening | BuildStage::Probing | BuildStage::Building) | None => false,
     }
 }
 
@@ -257,15 +324,22 @@ pub(in crate::run) fn waits_for(run: &Run) -> Option<String> {
         return Some(what.to_owned());
     }
     let mut reason = None;
-    for child in run.children.values().filter(|child| child.is_live()) {
+    for (id, child) in run.children.iter().filter(|(_, child)| child.is_live()) {
         match child.report.as_ref().map(|report| &report.state) {
             Some(ChildState::NeedsPerson { why } | ChildState::NeedsBudget { why }) => {
-                reason.get_or_insert_with(|| format!("task `{}`: {why}", child.task));
+                let is_whole = Some(id) == validating_run(run).as_ref();
+                reason.get_or_insert_with(|| {
+                    if is_whole {
+                        why.clone()
+                    } else {
+                        format!("task `{}`: {why}", child.task)
+                    }
+                });
             }
             Some(ChildState::Working | ChildState::Ended { .. }) | None => return None,
         }
     }
-    reason.or_else(|| ending::waits_for(run))
+    reason.or_else(|| probe::waits_for(run).or_else(|| ending::waits_for(run)))
 }
 
 /// Whether only a larger budget lets the run continue.
@@ -279,7 +353,9 @@ pub(in crate::run) fn needs_budget(run: &Run) -> bool {
     };
     let mut live = run.children.values().filter(|child| child.is_live());
     let has_any = live.clone().next().is_some();
-    let is_at_work = !run.pending.is_empty() || is_paused(run) || has_train(run) || is_over(run);
+    let is_probing = stage(run) == Some(BuildStage::Probing);
+    let is_at_work = !run.pending.is_empty() || is_paused(run) || has_train(run);
+    let is_at_work = is_at_work || is_probing || is_over(run);
     if is_at_work || !live.all(is_waiting) {
         return false;
     }

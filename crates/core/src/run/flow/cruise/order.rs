@@ -1,10 +1,12 @@
 //! The run that builds one task: its id, its branch and what its agent is told.
 
 use super::super::super::model::{
-    Build, BuildTerms, Diagnosis, DoneWhen, Flow, Line, LineTerms, Makes, PhaseTerms, Publish,
-    Request, Run, RunKind, TaskOrder, TaskRecord, TaskState,
+    Build, BuildTerms, ContractCheck, Diagnosis, DoneWhen, Flow, Line, LineTerms, Makes,
+    PhaseTerms, PlanFrom, Publish, Request, Run, RunKind, TaskOrder, TaskRecord, TaskScope,
+    TaskState, WholeTerms,
 };
 use super::super::tree;
+use crate::agent::answer::title_of;
 use crate::forge::text::fit;
 use crate::ids::{BranchName, RunId, TaskId};
 use crate::plan::{Check, PlanTask};
@@ -35,6 +37,66 @@ pub(in crate::run::flow) fn plan_again(run: &mut Run) {
 /// How listings call what that run works on.
 pub(super) fn planning_task() -> TaskId {
     TaskId::new("plan")
+}
+
+/// The id of the run that brings what was built to the base.
+pub(super) fn validating_id(root: &RunId) -> RunId {
+    tree::child_id(root, &TaskId::new("+validate"))
+}
+
+/// The run that brings what this one built to the base, where there is one.
+pub fn validating_run(run: &Run) -> Option<RunId> {
+    let id = validating_id(&run.id);
+    run.children.contains_key(&id).then_some(id)
+}
+
+/// How listings call what that run works on.
+pub(super) fn validating_task() -> TaskId {
+    TaskId::new("validate")
+}
+
+/// The run that brings what landed to the base; `None` where no pull request leads there.
+pub(super) fn validating_request(
+    run: &Run,
+    line_terms: &LineTerms,
+    contract: Vec<ContractCheck>,
+    landed: String,
+) -> Option<Request> {
+    let Flow::Cruise { build } = &run.flow else {
+        return None;
+    };
+    let (finish, line) = (line_terms.finish?, build.line.as_ref()?);
+    let request = run.request.as_ref()?;
+    let whole = WholeTerms {
+        head: line.tip.clone(),
+        pull_request: run.work.pull_request.clone()?,
+        landed,
+        // One that a person brought is on no branch.
+        drops_plan: !finish.land_plan && matches!(line_terms.plan, PlanFrom::Phase { .. }),
+        reviewed: finish.review,
+        contract,
+        level: line_terms.level,
+        max_waves: finish.max_waves,
+    };
+    let terms = PhaseTerms {
+        makes: Makes::Whole {
+            whole: Box::new(whole),
+        },
+        branch: Some(line.branch.clone()),
+        title: Some(title_of(&request.task)),
+        watch: Some(finish.watch),
+        done: DoneWhen::Merged {
+            auto: finish.auto_merge,
+        },
+        ..line_terms.task.as_ref().clone()
+    };
+    Some(Request {
+        kind: RunKind::Cruise(Box::new(terms)),
+        branch: line.branch.clone(),
+        // What a person chose is for the agent that plans.
+        model: None,
+        ..request.as_ref().clone()
+    })
 }
 
 /// The run to start for a task now, and its id.
@@ -88,6 +150,10 @@ fn phase_terms(terms: &LineTerms, task: &PlanTask, branch: &BranchName) -> Phase
         makes: Makes::Change,
         branch: Some(branch.clone()),
         title: Some(task.title.clone()),
+        scope: Some(TaskScope {
+            paths: task.paths.clone(),
+            checks: task.checks.clone(),
+        }),
         watch: None,
         done: DoneWhen::Reviewed { auto_merge: false },
         ..terms.task.as_ref().clone()

@@ -1,9 +1,8 @@
 //! What the pull request of a cruise says: the description with a row for every task, and the comment
 //! at the end.
 
-use super::super::super::model::{
-    Build, Flow, Receipt, ReceiptResult, Request, Run, TaskRecord, TaskState,
-};
+use super::super::super::model::{Build, Flow, Request, Run, TaskRecord, TaskState};
+use super::super::phase::receipts;
 use crate::agent::answer::title_of;
 use crate::forge::part::own;
 use crate::ids::TaskId;
@@ -38,6 +37,18 @@ pub(super) fn cockpit(run: &Run, request: &Request) -> String {
             task.runs.len()
         );
     }
+    for (id, task) in in_order(build) {
+        if !task.outside.is_empty() {
+            let files = task.outside.iter().map(|file| code(file, CELL_CHARS));
+            let files: Vec<String> = files.collect();
+            let _ = write!(
+                text,
+                "\nTask {} also changed files that it is not about: {}\n",
+                code(id.as_str(), CELL_CHARS),
+                files.join(", ")
+            );
+        }
+    }
     if !build.receipts.is_empty() {
         text.push_str(&receipts(&build.receipts));
     }
@@ -51,7 +62,11 @@ pub(super) fn outcome(run: &Run, failure: Option<&Problem>) -> String {
         return String::new();
     };
     let mut text = match failure {
-        None => format!("{} Merge this pull request when you agree.", count(build)),
+        None => format!(
+            "{} They are at {}. Merge this pull request when you agree.",
+            count(build),
+            build.line.as_ref().map_or("-", |line| line.tip.short())
+        ),
         Some(problem) => format!("The cruise needs you: {}.", problem.message),
     };
     for (id, task) in in_order(build) {
@@ -72,7 +87,7 @@ pub(super) fn outcome(run: &Run, failure: Option<&Problem>) -> String {
 }
 
 /// How many tasks landed, and how many were left out.
-fn count(build: &Build) -> String {
+pub(super) fn count(build: &Build) -> String {
     let all = build.tasks.len();
     let of = |which: fn(&TaskState) -> bool| {
         let tasks = build.tasks.values();
@@ -91,21 +106,6 @@ fn count(build: &Build) -> String {
 fn in_order(build: &Build) -> impl Iterator<Item = (&TaskId, &TaskRecord)> {
     let tasks = build.plan.iter().flat_map(|plan| &plan.tasks);
     tasks.filter_map(|task| build.tasks.get_key_value(&task.id))
-}
-
-fn receipts(receipts: &[Receipt]) -> String {
-    let mut text = String::from("\n\n| acceptance | result | exit |\n|---|---|---|\n");
-    for one in receipts {
-        let result = match one.result {
-            ReceiptResult::Proven => "proven",
-            ReceiptResult::Failed => "failed",
-            ReceiptResult::Unproven => "not run",
-        };
-        let exit = one.exit.map_or("none".to_owned(), |exit| exit.to_string());
-        let name = code(&format!("{} {}", one.task, one.id), CELL_CHARS);
-        let _ = writeln!(text, "| {name} | {result} | {exit} |");
-    }
-    text
 }
 
 fn state_cell(task: &TaskRecord) -> String {

@@ -24,7 +24,8 @@ impl PhaseFlow<'_> {
 
     /// Brings the description up to date. One at a time, so that no older one comes last.
     pub(in crate::run) fn describe(&mut self) {
-        if self.is_describing() {
+        // The description of a cruise is its root's.
+        if self.is_describing() || self.terms.whole().is_some() {
             return;
         }
         let body = self.description();
@@ -98,7 +99,7 @@ impl PhaseFlow<'_> {
     pub(in crate::run) fn is_draft(&self) -> bool {
         match self.terms.done {
             DoneWhen::Reviewed { .. } => self.terms.mode == TeamMode::Github,
-            DoneWhen::Approved { .. } => false,
+            DoneWhen::Approved { .. } | DoneWhen::Merged { .. } => false,
         }
     }
 

@@ -73,7 +73,7 @@ impl PhaseFlow<'_> {
         let by_person = given.find(|one| one.head == *head).cloned();
         let is_automatic = match self.terms.done {
             DoneWhen::Approved { auto_approve, .. } => auto_approve,
-            DoneWhen::Reviewed { .. } => false,
+            DoneWhen::Reviewed { .. } | DoneWhen::Merged { .. } => false,
         };
         by_person.or_else(|| {
             let all = self.state.next == Move::Done && self.last_word() == LastWord::Approved;
@@ -90,7 +90,7 @@ impl PhaseFlow<'_> {
     pub(super) fn finish_approved(&mut self, approved: &Approved) {
         let plan_only = match self.terms.done {
             DoneWhen::Approved { plan_only, .. } => plan_only,
-            DoneWhen::Reviewed { .. } => false,
+            DoneWhen::Reviewed { .. } | DoneWhen::Merged { .. } => false,
         };
         self.state.end = Some(PhaseEnd::Approved {
             by: approved.by.clone(),
@@ -194,7 +194,7 @@ impl PhaseFlow<'_> {
     pub(in crate::run) fn stop(&mut self, status: OutcomeStatus, problem: Problem) {
         let open = self.state.ledger.open().count() + self.state.findings.len();
         let problem = match (self.terms.done, open) {
-            (DoneWhen::Approved { .. }, _) | (_, 0) => problem,
+            (DoneWhen::Approved { .. } | DoneWhen::Merged { .. }, _) | (_, 0) => problem,
             (DoneWhen::Reviewed { .. }, 1) => problem.cause("1 open comment"),
             (DoneWhen::Reviewed { .. }, many) => problem.cause(format!("{many} open comments")),
         };
@@ -269,6 +269,9 @@ impl PhaseFlow<'_> {
         report: Option<String>,
         problem: Problem,
     ) {
+        if self.terms.whole().is_some() {
+            return self.announce(Some(problem));
+        }
         let mut posts = Vec::new();
         self.state.end = Some(PhaseEnd::Unverified {
             why: status.clone(),
@@ -291,7 +294,9 @@ impl PhaseFlow<'_> {
     pub(super) fn last_texts(&self) -> Vec<ForgeAct> {
         let body = pull_request_body(self.run, &self.state, self.request, true);
         let summary = self.state.summary_comment.map(|_| self.summary());
-        let description = Some(ForgeAct::UpdateBody { body });
+        // The description of a cruise is its root's.
+        let is_own = self.terms.whole().is_none();
+        let description = is_own.then_some(ForgeAct::UpdateBody { body });
         description.into_iter().chain(summary).collect()
     }
 
@@ -413,6 +418,9 @@ impl PhaseFlow<'_> {
 
     /// What all reviews together say of the current commit.
     pub(in crate::run) fn last_word(&self) -> LastWord {
+        if !self.terms.is_reviewed() {
+            return LastWord::Approved;
+        }
         let domains = self.terms.review_plan().domains;
         let head = self.run.work.head_sha.as_ref();
         head.map_or(LastWord::Inconclusive, |head| {

@@ -78,7 +78,7 @@ impl PhaseFlow<'_> {
             task: &self.request.task,
             plan_path: match self.terms.makes {
                 Makes::Plan { .. } => Some(PLAN_PATH),
-                Makes::Change => None,
+                Makes::Change | Makes::Whole { .. } => None,
             },
             comments: &comments,
             plan_error,

@@ -31,7 +31,7 @@ impl PhaseFlow<'_> {
                 self.run.decide(Effect::WriteFile {
                     sandbox,
                     path: PLAN_PATH.to_owned(),
-                    text: text.clone(),
+                    text: Some(text.clone()),
                 });
                 return;
             }
@@ -47,6 +47,7 @@ impl PhaseFlow<'_> {
                 let prompt = self.terms.prompts.render(&Prompt::Code { task });
                 (Role::Coder, prompt)
             }
+            Makes::Whole { .. } => return self.take_in(),
         };
         if let Some(overrun) = self.overrun() {
             return self.limit_hit(format!("the run {overrun}"));
@@ -65,6 +66,12 @@ impl PhaseFlow<'_> {
                 job.prompt,
                 "\n\nAn earlier attempt did not finish. Its unfinished work is saved in commit \
                  {saved}; `git show {saved}` shows it. The working tree is at the last commit.\n"
+            );
+        }
+        if let Some(red) = &self.state.whole.red {
+            let _ = write!(
+                job.prompt,
+                "\n\nIt did not pass verification, so nobody has seen it:\n\n{red}\n"
             );
         }
     }

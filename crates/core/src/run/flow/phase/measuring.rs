@@ -3,6 +3,7 @@
 use super::super::super::model::{ChangedLines, ReviewOf, Round, RoundJob, RoundRecord};
 use super::PhaseFlow;
 use crate::ids::CommitSha;
+use crate::problem::{Kind, Problem};
 use crate::review::{Named, is_blocking, outside, resolution};
 
 /// How many reviewed commits are compared with what a round left.
@@ -13,10 +14,17 @@ const MOST_PLACES: usize = 50;
 impl PhaseFlow<'_> {
     /// The commits that a round is compared with: the one it began at, and those that were reviewed.
     pub(super) fn measured_since(&self, round: &Round) -> Vec<CommitSha> {
+        let scope = self.terms.scope.as_ref().map(|_| self.base_sha());
+        let mut commits: Vec<CommitSha> = scope.into_iter().collect();
         let RoundJob::Fix { .. } = round.job else {
-            return Vec::new();
+            return commits;
         };
-        let mut commits: Vec<CommitSha> = round.head_before.iter().cloned().collect();
+        let before = round
+            .head_before
+            .iter()
+            .filter(|head| !commits.contains(head));
+        let before: Vec<CommitSha> = before.cloned().collect();
+        commits.extend(before);
         let reviews = self.state.record.reviews.iter().rev();
         for head in reviews.filter_map(|review| review.head.as_ref()) {
             if commits.len() < MOST_COMMITS && !commits.contains(head) {
@@ -24,6 +32,26 @@ impl PhaseFlow<'_> {
             }
         }
         commits
+    }
+
+    /// What the work has against its task: a change of the files that hold its checks. Other files that
+    /// it is not about are noted.
+    pub(super) fn strayed(&mut self, changed: &[ChangedLines]) -> Option<Problem> {
+        let scope = self.terms.scope.as_ref()?;
+        let base = self.base_sha();
+        let lines = changed.iter().find(|one| one.since == base)?;
+        self.state.outside = scope.outside(&lines.files);
+        let touched = scope.touched(&lines.files);
+        let hint = "the files that hold the checks of a task are its reviewers', not its coder's";
+        if let Some(first) = touched.first() {
+            let message = format!("it changed `{first}`, which holds its checks");
+            return Some(Problem::new(Kind::ChecksChanged, message).hint(hint));
+        }
+        let is_unknown = lines.is_cut && !scope.checks.is_empty();
+        is_unknown.then(|| {
+            let message = "it changed too many files to see whether its checks are among them";
+            Problem::new(Kind::ChecksChanged, message).hint(hint)
+        })
     }
 
     /// Enters which findings were touched so far, and what the round changed beyond its findings.

@@ -247,7 +247,10 @@ impl PhaseFlow<'_> {
                 self.proceed();
             }
             // The base can still be merged.
-            (RoundJob::CheckBase, Move::Done) if is_same => self.finish_reviewed(),
+            (RoundJob::CheckBase, Move::Done) if is_same => match self.terms.done {
+                DoneWhen::Merged { .. } => self.check_contract(),
+                DoneWhen::Reviewed { .. } | DoneWhen::Approved { .. } => self.finish_reviewed(),
+            },
             (_, _) => self.check(round),
         }
     }

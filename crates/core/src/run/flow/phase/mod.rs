@@ -19,28 +19,32 @@ mod next;
 mod outcome_text;
 mod record_text;
 mod retry;
+mod rolling_back;
 mod round;
 mod suggesting;
 mod summary_text;
 mod texts;
 mod unsound;
 mod watch;
+mod whole;
+mod whole_text;
 
 pub(in crate::run) use checks::named;
 pub(super) use ending::post;
 pub(super) use hearing::is_said;
 pub(super) use retry::is_final;
 pub(super) use texts::{merged_unheard, objected};
+pub(super) use whole_text::receipts;
 
 use super::super::model::{
     AgentJob, Ci, Counts, Description, Effect, EffectResult, Flow, ForgeAct, Ledger, Makes,
     OutcomeStatus, PLAN_PATH, Phase, PhaseTerms, PlanCheck, Record, Request, Run, Stage, Threads,
-    Timer, Watch,
+    Timer, Watch, Whole,
 };
 use super::kit::Context;
 use super::outage::is_outage;
-use crate::agent::Role;
 use crate::agent::answer::title_of;
+use crate::agent::{Access, Role};
 use crate::ids::{EffectKey, SandboxId};
 use crate::phase::PhaseName;
 use crate::problem::{Kind, Problem};
@@ -55,6 +59,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: T
         name: match terms.makes {
             Makes::Change => PhaseName::Building,
             Makes::Plan { .. } => PhaseName::Planning,
+            Makes::Whole { .. } => PhaseName::Validating,
         },
         stage: Stage::Naming,
         title: title_of(&request.task),
@@ -82,6 +87,8 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: T
         ci: Ci::default(),
         judged: None,
         merged: None,
+        outside: Vec::new(),
+        whole: Whole::default(),
         record: Record::default(),
     });
     let mut flow = Context {
@@ -91,9 +98,10 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: T
         request,
         now,
     };
-    match &terms.adopted {
-        Some(adopted) => flow.adopt(adopted),
-        None => flow.name(),
+    match (&terms.adopted, terms.whole()) {
+        (Some(adopted), _) => flow.adopt(adopted),
+        (None, Some(whole)) => flow.take_over(whole),
+        (None, None) => flow.name(),
     }
     flow.put_back();
 }
@@ -195,6 +203,8 @@ impl PhaseFlow<'_> {
                 failure,
                 ..
             } => self.closing_posted((posts, status, failure), key, effect, &result),
+            Stage::CheckingContract => self.contract_checked(key, effect, result),
+            Stage::Announcing { posts } => self.announced(posts, (key, effect), &result),
             Stage::Verifying => self.verified(result),
             Stage::Promoting => self.merged(result),
             Stage::Landing => self.landed(result),
@@ -243,6 +253,9 @@ impl PhaseFlow<'_> {
     /// A job of this phase, which knows where the plan is.
     pub(super) fn phase_job(&self, agent: &str, role: Role, prompt: String) -> AgentJob {
         let mut job = self.job(agent, role, prompt);
+        if let (Access::Write, Some(scope)) = (role.access(), &self.terms.scope) {
+            job.held = scope.held();
+        }
         if let Makes::Plan { .. } = self.terms.makes {
             job.input.plan_path = Some(PLAN_PATH.to_owned());
         }

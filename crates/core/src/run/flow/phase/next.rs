@@ -53,6 +53,9 @@ impl PhaseFlow<'_> {
         if self.state.pushed != self.run.work.head_sha {
             return self.take_in();
         }
+        if self.drop_plan() {
+            return;
+        }
         let is_late = self.state.counts.late_rounds > MOST_LATE_ROUNDS;
         if self.has_work() && is_late && !self.terms.is_watched() {
             return self.stop_late();
@@ -91,7 +94,11 @@ impl PhaseFlow<'_> {
                 }
             }
             (DoneWhen::Reviewed { .. }, Move::Done) => self.conclude(),
-            (DoneWhen::Reviewed { .. }, Move::Review { .. } | Move::Fix) => {}
+            (DoneWhen::Merged { .. }, Move::Done) => self.conclude_whole(),
+            (
+                DoneWhen::Reviewed { .. } | DoneWhen::Merged { .. },
+                Move::Review { .. } | Move::Fix,
+            ) => {}
         }
     }
 

@@ -2,9 +2,8 @@
 //! pushed and published, and each comment of the batch gets a reply.
 
 use super::super::super::model::{
-    Answer, CommitSummary, Effect, EffectResult, FixerResult, HoldFor, Life, MOST_TRIES, Makes,
-    OutcomeStatus, PLAN_PATH, Pause, PlanCheck, Publish, RollBackCost, Round, RoundJob, RoundStep,
-    Stage,
+    CommitSummary, Effect, EffectResult, HoldFor, Life, Makes, OutcomeStatus, PLAN_PATH, Pause,
+    PlanCheck, Publish, RollBackCost, Round, RoundJob, RoundStep, Stage,
 };
 use super::super::kit::{no_branch, no_commit};
 use super::super::publish::{commit_message, nothing_changed};
@@ -12,14 +11,13 @@ use super::super::reply::is_lost;
 use super::super::shutdown::is_unpushed;
 use super::PhaseFlow;
 use super::retry::is_final;
-use super::texts::{LEFT_MESSAGE, fix_message, plan_message};
+use super::texts::{DROPPED_MESSAGE, LEFT_MESSAGE, fix_message, plan_message};
 use crate::agent::answer::read_fixer;
 use crate::agent::{AgentOutcome, Ending};
 use crate::ids::EffectKey;
 use crate::plan::Plan;
 use crate::problem::{Class, Kind, Problem};
 use crate::review::Move;
-use crate::sandbox::KeptWork;
 
 /// How many comments one fixer gets at once; the rest waits for the next round.
 const MOST_IN_BATCH: usize = 50;
@@ -74,7 +72,10 @@ impl PhaseFlow<'_> {
                 commits, changed, ..
             } => {
                 self.measure(&round, &changed);
-                self.committed(round, &commits);
+                match self.strayed(&changed) {
+                    Some(problem) => self.leave(OutcomeStatus::Failed, Some(problem)),
+                    None => self.committed(round, &commits),
+                }
             }
             EffectResult::FileRead { text } if matches!(round.step, RoundStep::Apply { .. }) => {
                 self.apply_to(round, text.as_deref());
@@ -84,6 +85,10 @@ impl PhaseFlow<'_> {
             EffectResult::BranchMoved { .. } => self.branch_moved(round),
             EffectResult::PullRequestOpened { .. } => self.opened(round),
             EffectResult::OnForge { answer } => self.answered(round, &answer),
+            EffectResult::Verified { base, report } => {
+                self.verified_first(round, (key, effect), base, &report);
+            }
+            EffectResult::OnLine { answer } => self.line_moved(round, answer),
             EffectResult::RolledBack { kept } => self.rolled_back(round, kept),
             // Results of effects that no round decides.
             EffectResult::BranchChosen { .. }
@@ -93,9 +98,7 @@ impl PhaseFlow<'_> {
             | EffectResult::Integrated { .. }
             | EffectResult::Replaced { .. }
             | EffectResult::Conflicted { .. }
-            | EffectResult::Verified { .. }
             | EffectResult::Landed { .. }
-            | EffectResult::OnLine { .. }
             | EffectResult::Delivered
             | EffectResult::Notified
             | EffectResult::SandboxRemoved { .. } => {}
@@ -150,100 +153,13 @@ impl PhaseFlow<'_> {
         self.roll_back(round, problem.to_string(), cost);
     }
 
-    /// Saves uncommitted changes of the sandbox, and resets it to the last commit.
-    pub(in crate::run) fn roll_back(&mut self, mut round: Round, why: String, cost: RollBackCost) {
-        let to = round.head_before.clone();
-        round.step = RoundStep::RollBack { why, cost };
-        self.at(round);
-        self.run.decide(Effect::RollBack {
-            sandbox: self.run.sandbox_id(),
-            to: to.unwrap_or_else(|| self.base_sha()),
-        });
-    }
-
-    /// A comment that outlived all its tries is given back to its author.
-    fn rolled_back(&mut self, mut round: Round, kept: Option<KeptWork>) {
-        let RoundStep::RollBack { why, cost } = round.step.clone() else {
-            return;
-        };
-        let costs_time = cost == RollBackCost::Time;
-        let mut note = why;
-        if let Some(kept) = &kept {
-            note = format!(
-                "{note}. The unfinished work is saved as `{}`.",
-                kept.reference
-            );
-            // Only an agent that retries the same work is told of it.
-            if costs_time {
-                self.state.saved = Some(kept.sha.clone());
-            }
-        }
-        let RoundJob::Fix { batch, findings } = &mut round.job else {
-            return self.tidied(round);
-        };
-        let most = if self.terms.is_watched() {
-            MOST_TRIES
-        } else {
-            1
-        };
-        for key in batch.iter() {
-            let tries = self.state.ledger.get(key).map_or(0, |entry| entry.tries);
-            let life = if !costs_time && tries >= most {
-                let answer = Answer {
-                    action: FixerResult::Failed,
-                    commit: None,
-                    note: note.clone(),
-                };
-                self.record_answer(key, &answer);
-                Life::Pushed { answer }
-            } else {
-                // An agent that left nothing has not taken over the work that was saved before it.
-                if let Some(kept) = &kept {
-                    self.state.saved = Some(kept.sha.clone());
-                }
-                Life::Seen
-            };
-            if costs_time {
-                self.state.ledger.untry(key);
-            }
-            self.state.ledger.give_back(key, life);
-        }
-        let findings = std::mem::take(findings);
-        if costs_time {
-            let later = std::mem::replace(&mut self.state.findings, findings);
-            self.state.findings.extend(later);
-        } else {
-            for finding in &findings {
-                let answer = Answer {
-                    action: FixerResult::Failed,
-                    commit: None,
-                    note: note.clone(),
-                };
-                self.enter_finding(finding, answer);
-            }
-        }
-        self.next_reply(round);
-    }
-
-    /// The sandbox is at the last commit again, and the round can begin.
-    fn tidied(&mut self, round: Round) {
-        match round.job {
-            RoundJob::Make => {
-                self.state.stage = Stage::Watching;
-                self.proceed();
-            }
-            RoundJob::Adopt | RoundJob::CatchUp | RoundJob::CheckBase | RoundJob::Fix { .. } => {
-                self.check(round);
-            }
-        }
-    }
-
     pub(in crate::run) fn commit(&mut self, mut round: Round) {
         let message = match &round.job {
             RoundJob::CatchUp => LEFT_MESSAGE.to_owned(),
             RoundJob::Make | RoundJob::Adopt | RoundJob::CheckBase => match self.terms.makes {
                 Makes::Change => commit_message(&self.state.title, &self.request.task),
                 Makes::Plan { .. } => plan_message(&self.state.title, &self.request.task),
+                Makes::Whole { .. } => DROPPED_MESSAGE.to_owned(),
             },
             RoundJob::Fix { batch, findings } => {
                 let entries = batch.iter().filter_map(|key| self.state.ledger.get(key));
@@ -278,7 +194,7 @@ impl PhaseFlow<'_> {
     /// Checks the plan, where the phase makes one, and publishes.
     pub(in crate::run) fn check(&mut self, mut round: Round) {
         match self.terms.makes {
-            Makes::Change => self.publish(round),
+            Makes::Change | Makes::Whole { .. } => self.publish(round),
             Makes::Plan { .. } => {
                 let Some(commit) = self.head() else {
                     return self.fail(no_commit());
@@ -311,6 +227,9 @@ impl PhaseFlow<'_> {
     /// Pushes what is not published yet.
     fn publish(&mut self, mut round: Round) {
         let head_sha = self.run.work.head_sha.clone();
+        if self.terms.whole().is_some() && self.state.pushed != head_sha {
+            return self.verify_first(round);
+        }
         match (self.remote(), head_sha) {
             (Some(remote), Some(head_sha)) if self.state.pushed.as_ref() != Some(&head_sha) => {
                 let Some(branch) = self.branch() else {
@@ -325,7 +244,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    fn pushed(&mut self, mut round: Round) {
+    pub(super) fn pushed(&mut self, mut round: Round) {
         if self.state.pushed != self.run.work.head_sha {
             self.state.pushed.clone_from(&self.run.work.head_sha);
             self.state.watch.caught = None;
@@ -423,6 +342,9 @@ impl PhaseFlow<'_> {
                 self.stop(OutcomeStatus::NeedsHuman, problem);
             }
             RoundStep::WritePlan
+            | RoundStep::DropPlan
+            | RoundStep::Verify
+            | RoundStep::Land
             | RoundStep::Commit
             | RoundStep::RollBack { .. }
             | RoundStep::ReadPlan

@@ -65,7 +65,7 @@ impl PhaseFlow<'_> {
         self.run.decide(Effect::WriteFile {
             sandbox: self.run.sandbox_id(),
             path: path.clone(),
-            text,
+            text: Some(text),
         });
         self.at(round);
     }

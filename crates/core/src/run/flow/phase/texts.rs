@@ -47,6 +47,9 @@ pub(super) fn plan_message(title: &str, task: &str) -> String {
 /// The message of a commit of uncommitted changes that were found in the sandbox.
 pub(super) const LEFT_MESSAGE: &str = "Save uncommitted changes of the sandbox";
 
+/// The message of the commit that takes the plan's file out.
+pub(super) const DROPPED_MESSAGE: &str = "Leave the plan out of what lands";
+
 /// The message of a fixer's commit. It names the comments that the fixer says it is for; one that
 /// the fixer did not speak of was given to it and no more.
 pub(super) fn fix_message<'a>(

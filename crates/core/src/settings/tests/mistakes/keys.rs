@@ -32,13 +32,13 @@ fn a_key_in_the_wrong_table_names_the_right_one() {
 
 #[test]
 fn a_key_that_nothing_reads_yet_is_refused_whatever_its_value() {
-    let text = "[cruise]\npr_strategy = \"single\"\nmerge = true\n\
+    let text = "[cruise]\npr_strategy = \"single\"\napprove_tasks = true\n\
                 [forge]\npost_via = \"drive\"\n";
     assert_eq!(
         mistakes(text),
         [
             "drive.toml:2: `cruise.pr_strategy` does nothing yet (remove it)",
-            "drive.toml:3: `cruise.merge` does nothing yet (remove it)",
+            "drive.toml:3: `cruise.approve_tasks` does nothing yet (remove it)",
             "drive.toml:5: unknown key `post_via` in `[forge]` (remove it; drive posts with its own token, \
              which no agent sees)",
         ]
@@ -60,7 +60,7 @@ fn a_flag_for_a_setting_that_nothing_reads_yet_is_refused_by_its_name() {
 
 #[test]
 fn a_key_that_nothing_reads_yet_is_neither_shown_nor_offered() {
-    let refused = ["merge", "pr_strategy"];
+    let refused = ["approve_tasks", "pr_strategy"];
     let cruise = json_schema()["properties"]["cruise"]["properties"].clone();
     for key in refused {
         assert!(cruise.get(key).is_none(), "{key}: {cruise:#}");
@@ -75,7 +75,11 @@ fn a_key_that_nothing_reads_yet_is_neither_shown_nor_offered() {
             "poll_max",
             "inactivity_timeout",
             "max_rounds",
-            "max_parallel"
+            "max_parallel",
+            "merge",
+            "final_review",
+            "land_plan",
+            "max_validation_rounds",
         ]
     );
 }

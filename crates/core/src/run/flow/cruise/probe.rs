@@ -1,0 +1,138 @@
+//! Runs the contract on the base before anything is built: an entry that passes there already shows
+//! nothing about the work, and a guard that fails there guards nothing.
+
+use super::super::super::model::{
+    BuildStage, Doubt, Effect, Flow, LineAct, OutcomeStatus, Receipt, ReceiptResult, Run, Timer,
+};
+use super::super::shutdown;
+use super::contract::contract;
+use super::with_build;
+use crate::plan::{Check, Plan};
+use crate::problem::{Kind, Problem};
+use crate::time::{Timestamp, after};
+use std::time::Duration;
+
+/// Begins to build, once the contract was run on the base.
+pub(super) fn begin(run: &mut Run) {
+    let Some(base) = run.request.as_ref().map(|request| request.base_sha.clone()) else {
+        return;
+    };
+    let Flow::Cruise { build } = &mut run.flow else {
+        return;
+    };
+    let checks = contract(build, |_| true);
+    if checks.is_empty() {
+        build.stage = BuildStage::Building;
+        return;
+    }
+    build.stage = BuildStage::Probing;
+    run.decide(Effect::OnLine {
+        act: LineAct::CheckContract {
+            base: base.clone(),
+            commit: base,
+            checks,
+        },
+    });
+}
+
+/// The contract was run on the base. What shows nothing is a person's to accept.
+pub(super) fn probed(run: &mut Run, receipts: &[Receipt]) {
+    let Flow::Cruise { build } = &mut run.flow else {
+        return;
+    };
+    let Some(plan) = &build.plan else {
+        return;
+    };
+    build.doubts = doubts(plan, receipts);
+    if build.doubts.is_empty() {
+        build.stage = BuildStage::Building;
+    }
+}
+
+/// Waits for a person, but not for ever.
+pub(super) fn wait(run: &mut Run, patience: Duration, now: Timestamp) {
+    let Flow::Cruise { build } = &run.flow else {
+        return;
+    };
+    if !build.doubts.is_empty() {
+        let at = after(now, patience);
+        run.timers.entry(Timer::Inactivity).or_insert(at);
+    }
+}
+
+/// A person accepts the entries: those that pass already must only stay green.
+pub(super) fn accept(run: &mut Run) {
+    with_build(run, |build| {
+        if build.stage != BuildStage::Probing || build.doubts.is_empty() {
+            return;
+        }
+        let doubts = std::mem::take(&mut build.doubts);
+        for task in build.plan.iter_mut().flat_map(|plan| &mut plan.tasks) {
+            for entry in &mut task.acceptance {
+                let is_it = |doubt: &Doubt| doubt.task == task.id && doubt.id == entry.id;
+                if let Check::Command(one) | Check::Observe(one) = &mut entry.check
+                    && doubts.iter().any(is_it)
+                {
+                    one.guard = true;
+                }
+            }
+        }
+        build.stage = BuildStage::Building;
+    });
+}
+
+/// Nobody accepted them: nothing is built.
+pub(super) fn give_up(run: &mut Run, now: Timestamp) {
+    let Flow::Cruise { build } = &run.flow else {
+        return;
+    };
+    let Some(doubt) = build.doubts.first() else {
+        return;
+    };
+    let problem = Problem::new(Kind::PlanUnsound, doubt.to_string())
+        .hint("correct the entry, or mark it as `guard`, and start another cruise");
+    shutdown::abandon(run, OutcomeStatus::NeedsHuman, Some(problem), now);
+}
+
+/// What a person must decide before anything is built.
+pub(super) fn waits_for(run: &Run) -> Option<String> {
+    let Flow::Cruise { build } = &run.flow else {
+        return None;
+    };
+    let first = build.doubts.first()?;
+    let more = match build.doubts.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    Some(format!(
+        "{first}{more}; accept it with `drive cruise approve {}`, or end the cruise with `drive cruise \
+         cleanup {}`",
+        run.id, run.id
+    ))
+}
+
+fn doubts(plan: &Plan, receipts: &[Receipt]) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    for task in &plan.tasks {
+        for entry in &task.acceptance {
+            let Some(check) = entry.check.command() else {
+                continue;
+            };
+            let mut found = receipts.iter();
+            let found = found.find(|one| one.task == task.id && one.id == entry.id);
+            let is_guard = match (check.guard, found.map(|one| one.result)) {
+                (false, Some(ReceiptResult::Proven)) => false,
+                (true, Some(ReceiptResult::Failed)) => true,
+                // What could not be run says nothing about the base.
+                (false, Some(ReceiptResult::Failed | ReceiptResult::Unproven) | None)
+                | (true, Some(ReceiptResult::Proven | ReceiptResult::Unproven) | None) => continue,
+            };
+            doubts.push(Doubt {
+                task: task.id.clone(),
+                id: entry.id.clone(),
+                is_guard,
+            });
+        }
+    }
+    doubts
+}

@@ -1,0 +1,421 @@
+//! Brings what a cruise built to its base. The commits are there; this phase looks at them as a whole,
+//! lets programs check what the plan promised, verifies what a merge would give, and tells people.
+//!
+//! Its branch never points at a tree that was not verified: a fixer's commit stays in the sandbox until
+//! it passed, and moves the branch by the same act that lands a task.
+
+use super::super::super::model::{
+    BranchAt, Checked, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, Level, LineAct,
+    LineAnswer, OutcomeStatus, PLAN_PATH, Receipt, ReceiptResult, Remark, ReviewOf, RollBackCost,
+    Round, RoundJob, RoundStep, Stage, WholeTerms,
+};
+use super::super::kit::{no_branch, no_commit};
+use super::super::proof::{failure_of, is_proof};
+use super::super::setup::sandbox_spec;
+use super::PhaseFlow;
+use super::ending::post;
+use super::whole_text::{announcement, gap_text, red_text};
+use crate::forge::text::fit;
+use crate::ids::{CommitSha, EffectKey};
+use crate::problem::{Kind, Problem};
+use crate::review::LastWord;
+use crate::sandbox::Lifetime;
+use crate::verify::{Verification, promotable, render};
+
+/// How often the same announcement is tried.
+const MOST_TRIES: u32 = 5;
+/// How much of a report on a commit that did not pass a fixer is told, in bytes.
+const LONGEST_REPORT: usize = 8 << 10;
+/// The author of what programs did not show.
+const CONTRACT: &str = "contract";
+/// The author of what a verification found.
+const VERIFICATION: &str = "verification";
+
+impl PhaseFlow<'_> {
+    /// Begins with the commits that are there.
+    pub(super) fn take_over(&mut self, whole: &WholeTerms) {
+        let Some(branch) = self.terms.branch.clone() else {
+            return self.fail(no_branch());
+        };
+        if let Some(title) = &self.terms.title {
+            self.state.title.clone_from(title);
+        }
+        self.run.work.branch = Some(branch.clone());
+        self.run.work.head_sha = Some(whole.head.clone());
+        self.run.work.pull_request = Some(whole.pull_request.clone());
+        self.state.pushed = Some(whole.head.clone());
+        self.state.stage = Stage::CreatingSandbox;
+        let mut spec = sandbox_spec(self.run, self.request, &branch);
+        spec.lifetime = Lifetime::Persistent;
+        spec.on_existing_branch = true;
+        spec.held = true;
+        self.run.decide(Effect::CreateSandbox { spec });
+    }
+
+    /// Takes the plan's file out, where it does not land. Returns whether that is under way.
+    pub(super) fn drop_plan(&mut self) -> bool {
+        let is_wanted = self.terms.whole().is_some_and(|whole| whole.drops_plan);
+        if !is_wanted || self.state.whole.dropped {
+            return false;
+        }
+        self.state.whole.dropped = true;
+        self.at(Round {
+            number: self.state.rounds,
+            job: RoundJob::Make,
+            step: RoundStep::DropPlan,
+            head_before: self.run.work.head_sha.clone(),
+            answers: Vec::new(),
+        });
+        self.run.decide(Effect::WriteFile {
+            sandbox: self.run.sandbox_id(),
+            path: PLAN_PATH.to_owned(),
+            text: None,
+        });
+        true
+    }
+
+    /// Verifies a commit before anybody sees it, against the branch as it is.
+    pub(super) fn verify_first(&mut self, mut round: Round) {
+        let (Some(head), Some(line)) = (self.head(), self.own_branch()) else {
+            return self.fail(no_commit());
+        };
+        round.step = RoundStep::Verify;
+        self.at(round);
+        self.run.decide(Effect::Verify { head, base: line });
+    }
+
+    fn own_branch(&self) -> Option<BranchAt> {
+        let branch = self.branch()?;
+        let remote = self.remote();
+        Some(BranchAt { remote, branch })
+    }
+
+    /// Moves the branch to a commit that passed. One that did not is taken back; a fixer gets the reason.
+    pub(super) fn verified_first(
+        &mut self,
+        mut round: Round,
+        (key, effect): (&EffectKey, Effect),
+        base: CommitSha,
+        report: &Verification,
+    ) {
+        let (Some(head), Some(line)) = (self.head(), self.own_branch()) else {
+            return self.fail(no_commit());
+        };
+        if let Some(tree) = promotable(report, &head, &base).cloned() {
+            self.state.whole.red = None;
+            round.step = RoundStep::Land;
+            self.at(round);
+            self.run.decide(Effect::OnLine {
+                act: LineAct::Land {
+                    line,
+                    from: base,
+                    commit: head,
+                    tree,
+                },
+            });
+            return;
+        }
+        let why = failure_of(report);
+        if !is_proof(report) {
+            let problem = Problem::new(
+                Kind::VerificationNotRun,
+                format!("could not verify {head}: {why}"),
+            );
+            self.at(round);
+            return self.try_again(key, effect, &problem);
+        }
+        let report = fit(&render::markdown(report), LONGEST_REPORT);
+        let why = format!("{} did not pass verification: {why}", head.short());
+        match round.job {
+            RoundJob::Fix { .. } => {
+                self.state.whole.red = Some(report);
+                self.run.work.head_sha.clone_from(&round.head_before);
+                self.roll_back(round, why, RollBackCost::Try);
+            }
+            // The commits are a person's, and are on the branch: what broke there is to be fixed there.
+            RoundJob::CatchUp | RoundJob::Adopt if base == head => {
+                self.found_red(&head, &report);
+                self.pushed(round);
+            }
+            RoundJob::Make | RoundJob::Adopt | RoundJob::CatchUp | RoundJob::CheckBase => {
+                let problem = Problem::new(Kind::VerificationFailed, why).hint(
+                    "look at the commits of the branch; `drive kept list` shows what was saved",
+                );
+                self.stop(OutcomeStatus::NeedsHuman, problem);
+            }
+        }
+    }
+
+    /// What a verification found becomes the next fixer's work.
+    fn found_red(&mut self, head: &CommitSha, report: &str) {
+        self.state
+            .findings
+            .push(remark(VERIFICATION, red_text(head, report)));
+    }
+
+    /// The branch is at the verified commit, or somebody else moved it.
+    pub(super) fn line_moved(&mut self, round: Round, answer: LineAnswer) {
+        match answer {
+            LineAnswer::CarsLanded => self.pushed(round),
+            LineAnswer::LineMoved { tip: Some(_), .. } => self.branch_moved(round),
+            LineAnswer::LineMoved { tip: None, .. } => {
+                let what = "the branch of the cruise no longer exists";
+                self.fail(Problem::new(Kind::BranchDeleted, what));
+            }
+            // Answers to other acts.
+            LineAnswer::LineBegun
+            | LineAnswer::Assembled { .. }
+            | LineAnswer::TrainVerified { .. }
+            | LineAnswer::ContractChecked { .. } => {}
+        }
+    }
+
+    /// Every review is through, and nothing is left to fix. What people were told stands until the
+    /// commit changes.
+    pub(super) fn conclude_whole(&mut self) {
+        let head = self.head();
+        if head.is_some() && self.state.whole.announced == head {
+            return;
+        }
+        if self.review_again() {
+            return self.proceed();
+        }
+        if !self.hear_first() && !self.wait_for_checks() && !self.check_base() {
+            self.check_contract();
+        }
+    }
+
+    /// Lets programs check what the plan promised of this very commit.
+    pub(super) fn check_contract(&mut self) {
+        let (Some(head), Some(whole)) = (self.head(), self.terms.whole()) else {
+            return self.fail(no_commit());
+        };
+        let checked = self.state.whole.checked.as_ref();
+        let is_checked = checked.is_some_and(|checked| checked.commit == head);
+        if whole.contract.is_empty() || is_checked {
+            return self.weigh();
+        }
+        self.state.stage = Stage::CheckingContract;
+        self.run.decide(Effect::OnLine {
+            act: LineAct::CheckContract {
+                base: self.base_sha(),
+                commit: head,
+                checks: whole.contract.clone(),
+            },
+        });
+    }
+
+    /// What the programs did not show is a fixer's work, as often as the settings allow.
+    pub(super) fn contract_checked(
+        &mut self,
+        key: &EffectKey,
+        effect: Effect,
+        result: EffectResult,
+    ) {
+        let receipts = match (result, &effect) {
+            (
+                EffectResult::OnLine {
+                    answer: LineAnswer::ContractChecked { receipts },
+                },
+                Effect::OnLine {
+                    act: LineAct::CheckContract { commit, .. },
+                },
+            ) => (commit.clone(), receipts),
+            (EffectResult::Failed { problem }, _) => {
+                return self.try_again_or_fail(key, effect, problem);
+            }
+            (_, _) => return self.look_at_it_again(),
+        };
+        let (commit, receipts) = receipts;
+        if self.head().as_ref() != Some(&commit) {
+            return self.look_at_it_again();
+        }
+        self.state.whole.checked = Some(Checked { commit, receipts });
+        let gaps: Vec<Remark> = self
+            .gaps()
+            .into_iter()
+            .map(|(receipt, criterion)| remark(CONTRACT, gap_text(receipt, criterion)))
+            .collect();
+        let most = self.terms.whole().map_or(0, |whole| whole.max_waves);
+        let may = self.state.whole.waves < most && self.limit_reached().is_none();
+        if gaps.is_empty() || !may {
+            return self.weigh();
+        }
+        self.state.whole.waves += 1;
+        self.state.findings.extend(gaps);
+        self.look_at_it_again();
+    }
+
+    fn look_at_it_again(&mut self) {
+        self.state.stage = Stage::Watching;
+        self.close_batch();
+    }
+
+    /// What the programs had to show and did not, each with the words of the plan.
+    fn gaps(&self) -> Vec<(&Receipt, &str)> {
+        let (Some(whole), Some(checked)) = (self.terms.whole(), &self.state.whole.checked) else {
+            return Vec::new();
+        };
+        if whole.level == Level::Basic {
+            return Vec::new();
+        }
+        let open = checked.receipts.iter();
+        let open = open.filter(|one| one.result != ReceiptResult::Proven);
+        open.map(|one| {
+            let mut checks = whole.contract.iter();
+            let check = checks.find(|check| check.task == one.task && check.id == one.id);
+            (one, check.map_or("", |check| check.criterion.as_str()))
+        })
+        .collect()
+    }
+
+    /// What stands in the way of a merge is told; else the merge is verified first.
+    fn weigh(&mut self) {
+        match self.against_whole() {
+            Some(problem) => self.announce(Some(problem)),
+            None => self.promote(),
+        }
+    }
+
+    fn against_whole(&self) -> Option<Problem> {
+        let word = match self.last_word() {
+            LastWord::Approved => None,
+            LastWord::NeedsChanges => Some((Kind::NotApproved, "requests changes")),
+            LastWord::Inconclusive => Some((Kind::ReviewInconclusive, "gave no usable verdict")),
+        };
+        if let Some((kind, what)) = word {
+            let reviewer = &self.terms.reviewer;
+            let message = format!("reviewer `{reviewer}` {what} on what was built as a whole");
+            let problem = Problem::new(kind, message);
+            return Some(problem.hint("read its findings, then decide yourself"));
+        }
+        let gaps = self.gaps();
+        let (receipt, criterion) = gaps.first()?;
+        let result = match receipt.result {
+            ReceiptResult::Failed => "is not met",
+            ReceiptResult::Unproven | ReceiptResult::Proven => "has no evidence",
+        };
+        let message = format!(
+            "an acceptance entry of task `{}` {result}: {criterion}",
+            receipt.task
+        );
+        let problem = Problem::new(Kind::AcceptanceFailed, message);
+        Some(match &receipt.why {
+            Some(why) => problem.cause(why.clone()),
+            None => problem,
+        })
+    }
+
+    /// The merge would give a verified tree: people are told, and drive merges where it may.
+    pub(in crate::run) fn whole_verified(&mut self, protected: Vec<String>) {
+        self.state.whole.protected = protected;
+        if self.state.whole.announced == self.head() && self.state.whole.left.is_none() {
+            return self.merge_or_wait();
+        }
+        self.announce(None);
+    }
+
+    /// A merge that did not pass becomes a fixer's work. Returns whether it does.
+    pub(in crate::run) fn fix_unverified(
+        &mut self,
+        head: &CommitSha,
+        report: &Verification,
+    ) -> bool {
+        let may = is_proof(report) && self.limit_reached().is_none();
+        if may {
+            let report = fit(&render::markdown(report), LONGEST_REPORT);
+            self.found_red(head, &report);
+            self.look_at_it_again();
+        }
+        may
+    }
+
+    /// Tells people how the commit stands, once: it can be merged, or only a person can decide.
+    pub(in crate::run) fn announce(&mut self, problem: Option<Problem>) {
+        let Some(head) = self.head() else {
+            return self.fail(no_commit());
+        };
+        let body = announcement(self.run, &self.state, self.terms, problem.as_ref());
+        let mut posts = Vec::new();
+        if problem.is_none() {
+            posts.push(post(ForgeAct::MarkReady));
+        }
+        posts.push(post(ForgeAct::SetStatus {
+            sha: head.clone(),
+            passed: problem.is_none(),
+            description: problem.as_ref().map_or_else(
+                || "verified; ready to merge".to_owned(),
+                |problem| problem.message.clone(),
+            ),
+        }));
+        posts.extend(self.last_texts().into_iter().map(post));
+        let standing = if problem.is_none() { "ready" } else { "left" };
+        posts.push(ClosingPost {
+            act: ForgeAct::PostComment { body },
+            key: Some(format!(
+                "announced/{head}/{standing}/{}",
+                self.state.counts.verifications
+            )),
+        });
+        self.state.whole.left = problem.map(|problem| problem.message);
+        self.next_announcement(posts);
+    }
+
+    fn next_announcement(&mut self, mut posts: Vec<ClosingPost>) {
+        self.state.tries = 0;
+        if posts.is_empty() {
+            self.state.whole.announced = self.head();
+            self.active();
+            return self.merge_or_wait();
+        }
+        let next = posts.remove(0);
+        self.state.stage = Stage::Announcing { posts };
+        self.on_forge(next.act, next.key);
+    }
+
+    /// A post that failed is tried again for some minutes, and changes nothing about the commit.
+    pub(super) fn announced(
+        &mut self,
+        posts: Vec<ClosingPost>,
+        (key, effect): (&EffectKey, Effect),
+        result: &EffectResult,
+    ) {
+        if let EffectResult::Failed { problem } = result {
+            if self.state.tries < MOST_TRIES && !self.is_enough(problem) {
+                return self.try_again(key, effect, problem);
+            }
+            self.warn(format!("could not update the pull request: {problem}"));
+        }
+        self.next_announcement(posts);
+    }
+
+    /// Drive merges what passed everything where it was asked to; else a person does.
+    fn merge_or_wait(&mut self) {
+        let is_ours = self.terms.done == DoneWhen::Merged { auto: true };
+        let judged = self.state.judged.as_ref();
+        let verified = judged.map(|judged| (judged.head_sha.clone(), judged.base_sha.clone()));
+        match verified.filter(|_| is_ours && self.state.whole.left.is_none()) {
+            Some((head, base)) => {
+                let protected = self.state.whole.protected.clone();
+                self.merge_pull_request(head, base, protected);
+            }
+            None => {
+                self.state.stage = Stage::Watching;
+                self.go_on();
+            }
+        }
+    }
+}
+
+fn remark(author: &str, body: String) -> Remark {
+    Remark {
+        author: author.to_owned(),
+        review: ReviewOf {
+            domain: None,
+            round: 0,
+        },
+        file: None,
+        line: None,
+        body,
+    }
+}

@@ -1,0 +1,27 @@
+//! What a cruise must show.
+
+use serde::{Deserialize, Serialize};
+
+/// What a cruise must show before it counts as done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Level {
+    /// Every task landed, as a verified tree.
+    Basic,
+    /// Every entry that a program checks is proven as well.
+    #[default]
+    Functional,
+    /// Every entry has evidence.
+    Strict,
+}
+
+impl Level {
+    /// Its name in options and documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Level::Basic => "basic",
+            Level::Functional => "functional",
+            Level::Strict => "strict",
+        }
+    }
+}

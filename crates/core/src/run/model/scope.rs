@@ -1,0 +1,120 @@
+//! Which files a task is about, and which of them its agents may not change.
+
+use crate::forge::inline::FileDiff;
+use globset::GlobBuilder;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The most files that are told.
+const MOST_FILES: usize = 50;
+
+/// The files of a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskScope {
+    /// What it is about; everything where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// What holds its checks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<String>,
+}
+
+impl TaskScope {
+    /// The changed files that hold its checks.
+    pub fn touched(&self, files: &[FileDiff]) -> Vec<String> {
+        named(files, |path| is_among(&self.checks, path))
+    }
+
+    /// The changed files that it is not about.
+    pub fn outside(&self, files: &[FileDiff]) -> Vec<String> {
+        named(files, |path| {
+            !self.paths.is_empty() && !is_among(&self.paths, path)
+        })
+    }
+
+    /// The files that hold its checks and can be held by their names alone.
+    pub fn held(&self) -> Vec<String> {
+        let plain = self.checks.iter().filter(|path| !has_glob(path));
+        plain.cloned().collect()
+    }
+}
+
+fn named(files: &[FileDiff], which: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut paths: Vec<String> = files
+        .iter()
+        .flat_map(|file| [&file.old_path, &file.new_path])
+        .flatten()
+        .filter(|path| which(path))
+        .cloned()
+        .collect();
+    paths.sort();
+    paths.dedup();
+    paths.truncate(MOST_FILES);
+    paths
+}
+
+fn has_glob(pattern: &str) -> bool {
+    pattern.contains(['*', '?', '[', '{'])
+}
+
+/// Whether one of these names the file, or a folder that it is in.
+fn is_among(patterns: &[String], path: &str) -> bool {
+    patterns.iter().any(|pattern| {
+        let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
+        if has_glob(pattern) {
+            let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+            return glob.is_ok_and(|glob| {
+                let glob = glob.compile_matcher();
+                Path::new(path).ancestors().any(|path| glob.is_match(path))
+            });
+        }
+        Path::new(path).starts_with(pattern)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(path: &str) -> FileDiff {
+        FileDiff {
+            old_path: None,
+            new_path: Some(path.to_owned()),
+            hunks: Vec::new(),
+            edits: Vec::new(),
+        }
+    }
+
+    fn scope(paths: &[&str], checks: &[&str]) -> TaskScope {
+        let owned = |list: &[&str]| list.iter().map(|one| (*one).to_owned()).collect();
+        TaskScope {
+            paths: owned(paths),
+            checks: owned(checks),
+        }
+    }
+
+    #[test]
+    fn a_pattern_names_a_file_a_folder_or_what_its_glob_matches() {
+        let scope = scope(&["src", "docs/*.md"], &["tests/", "spec/**/*.rb"]);
+        let files = ["src/a/b.rs", "docs/x.md", "docs/x/y.md", "srcs/a.rs"].map(changed);
+        assert_eq!(scope.outside(&files), ["docs/x/y.md", "srcs/a.rs"]);
+        let files = ["tests/a.rs", "spec/a/b.rb", "test/a.rs"].map(changed);
+        assert_eq!(scope.touched(&files), ["spec/a/b.rb", "tests/a.rs"]);
+        assert_eq!(scope.held(), ["tests/"]);
+    }
+
+    #[test]
+    fn a_file_that_is_moved_away_is_touched() {
+        let moved = FileDiff {
+            old_path: Some("tests/a.rs".to_owned()),
+            ..changed("b.rs")
+        };
+        assert_eq!(scope(&[], &["tests"]).touched(&[moved]), ["tests/a.rs"]);
+    }
+
+    #[test]
+    fn a_task_without_paths_is_about_everything() {
+        assert!(scope(&[], &[]).outside(&[changed("a")]).is_empty());
+    }
+}

@@ -1,0 +1,77 @@
+//! What a cruise built, as a whole: looked at, checked and brought to the base.
+
+use super::level::Level;
+use super::line::{ContractCheck, Receipt};
+use super::outcome::Published;
+use crate::ids::CommitSha;
+use serde::{Deserialize, Serialize};
+
+/// The commits of a cruise that go to the base together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WholeTerms {
+    /// The tip of their branch, a verified commit.
+    pub head: CommitSha,
+    /// The pull request that brings them to the base.
+    pub pull_request: Published,
+    /// What landed, in one sentence.
+    pub landed: String,
+    /// Whether the plan's file is taken out before they land.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub drops_plan: bool,
+    /// Whether the domains look at all of it once more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reviewed: bool,
+    /// What programs must show of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contract: Vec<ContractCheck>,
+    /// What it must show before it counts as done.
+    #[serde(default)]
+    pub level: Level,
+    /// How many fixer rounds there are for what those programs do not show.
+    #[serde(default)]
+    pub max_waves: u32,
+}
+
+/// How far such a phase is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Whole {
+    /// What the programs showed, and of which commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checked: Option<Checked>,
+    /// Whether the plan's file was taken out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dropped: bool,
+    /// How many fixer rounds began for what they did not show.
+    pub waves: u32,
+    /// The commit that people were told to merge, or to decide about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub announced: Option<CommitSha>,
+    /// Why only a person can merge that commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left: Option<String>,
+    /// Files of the verified commit that decide how work is verified.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub protected: Vec<String>,
+    /// Why the last commit did not pass verification, for the next fixer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub red: Option<String>,
+}
+
+/// What programs showed of one commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Checked {
+    /// The commit.
+    pub commit: CommitSha,
+    /// What came of each check, in order.
+    pub receipts: Vec<Receipt>,
+}
+
+impl Whole {
+    /// Whether it says nothing yet.
+    pub(in crate::run) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
