@@ -1,7 +1,7 @@
 //! `notify.command` is told at once what a person needs to know, each thing once.
 
 use crate::cruise::building::{args, stage, task};
-use crate::cruise::crew::{kill, until};
+use crate::cruise::crew::{kill, status, until};
 use crate::stage::{APPROVES, PRIMARY, Stage, ended};
 use serde_json::Value;
 use std::fs;
@@ -76,8 +76,11 @@ fn a_killed_and_resumed_cruise_tells_a_landing_a_block_a_wait_and_its_end_once()
     );
     let skipped = stage.drive(&["cruise", "skip", "b"]);
     assert_eq!(skipped.code, Some(0), "{skipped:?}");
-    let ended = ended(stage.start(&["cruise", "resume"]));
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    // Whoever skips a task of a cruise without an owner may take it to its end.
+    if status(&stage)["state"] != "ended" {
+        let ended = ended(stage.start(&["cruise", "resume"]));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
     assert_eq!(events(&stage), [&so_far[..], &["done"]].concat());
     assert_eq!(told(&stage)[3]["reason"], "1 of 2 tasks landed");
 }
