@@ -53,7 +53,7 @@ fn the_first_screen_says_what_a_cruise_does_not_do() {
         "**For whom.**",
         "**Why not plain Claude Code with worktrees?**",
         "**What a cruise does today.**",
-        "it does not read comments yet",
+        "Comments that are written while it builds are answered once",
         "| Linux |",
     ] {
         assert!(first.contains(fact), "the first screen lacks `{fact}`");
