@@ -272,7 +272,7 @@ fn a_cruise_builds_the_plan_that_was_approved_on_one_pull_request() {
     let last = said.last().unwrap();
     assert!(
         last.contains(&format!(
-            "2 of 2 tasks landed. They are at {}.",
+            "2 of 2 tasks landed. The branch is at {}.",
             &head[..10]
         )) && last.contains("it passed verification. Merge this pull request when you agree."),
         "{last}"

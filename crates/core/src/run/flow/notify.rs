@@ -37,7 +37,7 @@ struct Draft {
     command: Option<String>,
 }
 
-/// Decides to tell what was not told before.
+/// Decides which notices go out now: each is told once.
 pub(super) fn decide(run: &mut Run, now: Timestamp) {
     let Some(request) = run.request.clone().filter(|request| request.notify) else {
         return;

@@ -11,6 +11,7 @@ mod contract;
 mod ending;
 mod landing;
 mod order;
+mod pauses;
 mod probe;
 mod texts;
 
@@ -25,11 +26,11 @@ use super::super::model::{
     Ask, Build, BuildStage, BuildTerms, ChildState, Diagnosis, Effect, EffectResult, Flow, Line,
     OutcomeStatus, PlanFrom, Run, RunKind, RunMessage, TaskRecord, TaskState, Timer,
 };
-use super::{budget, outage, shutdown, tree};
+use super::{budget, shutdown, tree};
 use crate::cruise::Train;
 use crate::ids::{EffectKey, RunId, TaskId};
 use crate::plan::Plan;
-use crate::problem::{Class, Kind, Problem};
+use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 
 /// How many runs are started for a task before a person is asked.
@@ -164,7 +165,7 @@ pub(super) fn woken(run: &mut Run, timer: Timer, now: Timestamp) {
             probe::give_up(run, now);
             ending::give_up(run);
         }
-        Timer::Hold => release(run, now),
+        Timer::Hold => pauses::release(run, now),
         Timer::Poll => {}
     }
     go_on(run, now);
@@ -216,7 +217,7 @@ fn take_reports(run: &mut Run, now: Timestamp) {
                 });
             }
             (status, head) => {
-                let is_away = failure.as_ref().is_some_and(is_outage_of);
+                let is_away = failure.as_ref().is_some_and(pauses::is_away);
                 let what = failure.map_or_else(
                     || "its run ended without a commit".to_owned(),
                     |problem| problem.to_string(),
@@ -224,66 +225,13 @@ fn take_reports(run: &mut Run, now: Timestamp) {
                 let diagnosis = Diagnosis { what, head };
                 let is_final =
                     matches!(status, OutcomeStatus::NeedsHuman | OutcomeStatus::Cancelled);
-                if is_away && !is_final && hold(run, &task, &diagnosis, now) {
+                if is_away && !is_final && pauses::hold(run, &task, &diagnosis, now) {
                     continue;
                 }
                 with_build(run, |build| did_not_land(build, &task, diagnosis, is_final));
             }
         }
     }
-}
-
-/// Whether nothing but time helps: the work itself did not fail.
-fn is_outage_of(problem: &Problem) -> bool {
-    problem.class() == Class::Environment && problem.kind != Kind::AgentLoginExpired
-}
-
-/// Starts a task again after a pause; that is no attempt. Returns false where it was away too often.
-fn hold(run: &mut Run, task: &TaskId, diagnosis: &Diagnosis, now: Timestamp) -> bool {
-    let Flow::Cruise { build } = &mut run.flow else {
-        return false;
-    };
-    let Some(record) = build.tasks.get_mut(task) else {
-        return false;
-    };
-    if !outage::is_patient(record.outages) {
-        return false;
-    }
-    let until = outage::held_until(record.outages, None, now);
-    record.outages += 1;
-    record.attempts = record.attempts.saturating_sub(1);
-    record.held_until = Some(until);
-    record.state = TaskState::Waiting {
-        diagnosis: diagnosis.head.as_ref().map(|_| diagnosis.clone()),
-    };
-    wake_held(run);
-    true
-}
-
-/// Wakes the run when the first pause of a task ends.
-fn wake_held(run: &mut Run) {
-    let Flow::Cruise { build } = &run.flow else {
-        return;
-    };
-    let first = build
-        .tasks
-        .values()
-        .filter_map(|task| task.held_until)
-        .min();
-    match first {
-        Some(at) => run.timers.insert(Timer::Hold, at),
-        None => run.timers.remove(&Timer::Hold),
-    };
-}
-
-/// Lets tasks start whose pause has ended.
-fn release(run: &mut Run, now: Timestamp) {
-    with_build(run, |build| {
-        for task in build.tasks.values_mut() {
-            task.held_until = task.held_until.filter(|at| *at > now);
-        }
-    });
-    wake_held(run);
 }
 
 /// A task gets its next attempt, or waits for a person.

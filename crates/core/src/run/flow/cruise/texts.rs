@@ -63,7 +63,7 @@ pub(super) fn outcome(run: &Run, failure: Option<&Problem>) -> String {
     };
     let mut text = match failure {
         None => format!(
-            "{} They are at {}. Merge this pull request when you agree.",
+            "{} The branch is at {}. Merge this pull request when you agree.",
             count(build),
             build.line.as_ref().map_or("-", |line| line.tip.short())
         ),

@@ -101,6 +101,10 @@ impl PhaseFlow<'_> {
         let (Some(head), Some(line)) = (self.head(), self.own_branch()) else {
             return self.fail(no_commit());
         };
+        // Somebody pushed meanwhile: what was verified is not what the branch would be at.
+        if base != head && self.state.pushed.as_ref() != Some(&base) {
+            return self.branch_moved(round);
+        }
         if let Some(tree) = promotable(report, &head, &base).cloned() {
             self.state.whole.red = None;
             round.step = RoundStep::Land;
@@ -212,7 +216,7 @@ impl PhaseFlow<'_> {
         effect: Effect,
         result: EffectResult,
     ) {
-        let receipts = match (result, &effect) {
+        let (commit, receipts) = match (result, &effect) {
             (
                 EffectResult::OnLine {
                     answer: LineAnswer::ContractChecked { receipts },
@@ -226,14 +230,14 @@ impl PhaseFlow<'_> {
             }
             (_, _) => return self.look_at_it_again(),
         };
-        let (commit, receipts) = receipts;
         if self.head().as_ref() != Some(&commit) {
             return self.look_at_it_again();
         }
         self.state.whole.checked = Some(Checked { commit, receipts });
-        let gaps: Vec<Remark> = self
-            .gaps()
-            .into_iter()
+        // What could not be run is nothing that a fixer can change.
+        let failed = self.gaps().into_iter();
+        let failed = failed.filter(|(one, _)| one.result == ReceiptResult::Failed);
+        let gaps: Vec<Remark> = failed
             .map(|(receipt, criterion)| remark(CONTRACT, gap_text(receipt, criterion)))
             .collect();
         let most = self.terms.whole().map_or(0, |whole| whole.max_waves);

@@ -46,7 +46,7 @@ pub(super) fn announcement(
                 | DoneWhen::Reviewed { .. }
                 | DoneWhen::Approved { .. } => "Merge this pull request when you agree.",
             };
-            format!("{landed} They are at {head}.{base} {then}")
+            format!("{landed} The branch is at {head}.{base} {then}")
         }
     };
     if let Some(checked) = &phase.whole.checked {
