@@ -101,6 +101,55 @@ fn a_writer_writes_its_sandbox_and_nothing_of_the_users() {
     assert_eq!(wrote(&played.outcome().text), allowed);
 }
 
+/// The commands of an agent that is told not to write a file and tries all the same.
+const TAMPERS: &str = "#!/bin/sh\ncat > /dev/null\n\
+    (echo x >> checks/a.txt) 2>/dev/null && echo 'wrote appended'\n\
+    (rm checks/a.txt) 2>/dev/null && echo 'wrote removed'\n\
+    (echo x > new && mv new checks/a.txt) 2>/dev/null && echo 'wrote replaced'\n\
+    (cat checks/link) 2>/dev/null | sed 's/^/wrote /'\n\
+    echo x > free.txt && echo 'wrote free.txt'\n";
+
+#[test]
+fn an_agent_cannot_write_the_files_that_hold_its_checks() {
+    if !holds(LayerName::WriteScope) || !holds(LayerName::View) {
+        return;
+    }
+    let tampered = |held: &[&str]| {
+        let stage = Stage::new();
+        let mut request = in_a_sandbox(&stage, Role::Coder);
+        let checks = request.sandbox.join("checks");
+        std::fs::create_dir_all(&checks).unwrap();
+        std::fs::write(checks.join("a.txt"), "theirs\n").unwrap();
+        let secret = stage.root.join("home/secret.txt");
+        std::fs::write(&secret, "secret\n").unwrap();
+        std::os::unix::fs::symlink(&secret, checks.join("link")).unwrap();
+        request.held = held.iter().map(PathBuf::from).collect();
+        stage.program("robot", TAMPERS);
+        let played = stage.play(&command("robot"), &request);
+        assert_eq!(played.outcome().ending, Ending::Succeeded);
+        let text = std::fs::read_to_string(checks.join("a.txt")).unwrap();
+        (wrote(&played.outcome().text), text)
+    };
+    let names = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+    // A link is not followed: what is held is shown, and its end is not the agent's to see.
+    let paths = [
+        "checks/a.txt",
+        "checks/link",
+        "../secret.txt",
+        "missing.txt",
+    ];
+    assert_eq!(
+        tampered(&paths),
+        (names(&["free.txt"]), "theirs\n".to_owned())
+    );
+    let unheld = tampered(&[]);
+    assert_eq!(
+        unheld.0,
+        names(&["appended", "removed", "replaced", "free.txt"])
+    );
+    assert_eq!(unheld.1, "x\n");
+}
+
 #[test]
 fn a_reader_writes_nothing_but_its_private_folders() {
     if !holds(LayerName::WriteScope) {

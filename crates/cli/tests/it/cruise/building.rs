@@ -388,3 +388,51 @@ fn an_entry_that_nobody_can_meet_is_never_merged_by_drive() {
     );
     assert_eq!(stage.git(&["rev-parse", "main"]), main);
 }
+
+#[test]
+fn an_entry_that_passes_before_the_work_waits_for_a_person_before_anything_is_built() {
+    let mut odd = task("a", "Write a.txt one", &[], "a.txt");
+    odd["acceptance"][0]["command"] = json!(["/bin/sh", "-c", "echo found"]);
+    let stage = stage(&[odd]);
+    let args = args(&stage);
+    let cruise = stage.start(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    until("the doubt", || status(&stage)["state"] == "waiting");
+    let now = status(&stage);
+    let waits = now["waitingFor"].as_str().unwrap();
+    assert!(
+        waits.contains("acceptance entry `there` of task `a` passes on the base already")
+            && waits.contains("drive cruise approve "),
+        "{waits}"
+    );
+    assert_eq!(now["tasks"][0]["attempts"], 0, "{now}");
+    let accepted = stage.drive(&["cruise", "approve"]);
+    assert_eq!(accepted.code, Some(0), "{accepted:?}");
+    let ended = ended(cruise);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(stage.git(&["show", "main:a.txt"]), "one");
+}
+
+#[test]
+fn a_task_that_changes_the_files_of_its_own_checks_does_not_land() {
+    let mut cheat = task("a", "Write kept.txt mine", &[], "a.txt");
+    cheat["checks"] = json!(["kept.txt"]);
+    let honest = task("b", "Write b.txt two", &[], "b.txt");
+    let stage = stage(&[cheat, honest]);
+    fs::write(stage.path("repo/kept.txt"), "theirs\n").unwrap();
+    stage.git(&["add", "kept.txt"]);
+    stage.git(&["commit", "--quiet", "--message=Checks"]);
+    let args = args(&stage);
+    let cruise = stage.start(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    until("the block", || {
+        let now = states(&status(&stage));
+        now.contains(&"a blocked".to_owned()) && now.contains(&"b landed".to_owned())
+    });
+    let branch = status(&stage)["branch"].as_str().unwrap().to_owned();
+    assert_eq!(
+        stage.git(&["show", &format!("{branch}:kept.txt")]),
+        "theirs"
+    );
+    let skipped = stage.drive(&["cruise", "skip", "a"]);
+    assert_eq!(skipped.code, Some(0), "{skipped:?}");
+    assert_eq!(ended(cruise).code, Some(0));
+}

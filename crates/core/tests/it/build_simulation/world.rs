@@ -7,6 +7,7 @@ use drive_core::cruise::train::{Conflict, Coupled};
 use drive_core::forge::Surface;
 use drive_core::ids::{BranchName, CommitSha, EffectKey, PrNumber, RunId, TaskId, TreeSha};
 use drive_core::plan::Plan;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     AfterEnd, Ask, BuildTerms, ChildReport, ChildState, ContractCheck, Effect, EffectResult, Event,
     FinishTerms, Flow, ForgeAct, ForgeAnswer, Level, LineAct, LineAnswer, LineTerms, OutcomeStatus,
@@ -273,9 +274,15 @@ impl World {
     fn report(&mut self, child: &RunId) {
         let (task, base) = self.children.remove(child).unwrap();
         if self.rng.percent(15) {
+            // The machine is away, or the work itself failed.
+            let failure = if self.rng.percent(50) {
+                problem()
+            } else {
+                Problem::new(Kind::NotApproved, "the reviewer requests changes")
+            };
             let state = ChildState::Ended {
                 status: OutcomeStatus::Failed,
-                failure: Some(problem()),
+                failure: Some(failure),
             };
             return self.tell(child, state, None);
         }
