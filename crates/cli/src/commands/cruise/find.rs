@@ -114,6 +114,11 @@ pub(super) fn one(
     }
 }
 
+/// The cruise to show: nothing is changed, so one of another repository does as well.
+pub(super) fn shown(store: &dyn Store, id: Option<&str>, folder: &Path) -> Result<Run, Problem> {
+    one(store, id, folder, RunFilter::All, Reach::Anywhere)
+}
+
 fn several(candidates: &[Run]) -> Problem {
     let list: Vec<String> = candidates
         .iter()

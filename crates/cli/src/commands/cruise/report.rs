@@ -1,6 +1,6 @@
 //! `drive cruise report`: what became of every task, and what proves it.
 
-use super::find::{self, Reach};
+use super::find;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::documents::{AuditDocument, PhaseCost};
@@ -11,19 +11,13 @@ use drive_core::run::{
 };
 use drive_core::time::Timestamp;
 use drive_core::timeline::describe_status;
-use drive_engine::ports::{RunFilter, Store};
+use drive_engine::ports::Store;
 use std::fmt::Write;
 
 /// Prints the audit of a cruise.
 pub(super) fn report(app: &App, id: Option<&str>) -> Outcome {
     let store = app.store()?;
-    let run = find::one(
-        &store,
-        id,
-        &app.start_dir()?,
-        RunFilter::All,
-        Reach::Anywhere,
-    )?;
+    let run = find::shown(&store, id, &app.start_dir()?)?;
     let Some(found) = audit(&run) else {
         return Err(no_audit(&run));
     };

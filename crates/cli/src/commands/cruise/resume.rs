@@ -52,7 +52,7 @@ pub(super) fn run(args: &ResumeArgs, app: &App) -> Outcome {
         return every(app, find::all(&store, RunFilter::Active)?);
     }
     let id = args.id.as_deref();
-    let found = match find::one(&store, id, &folder, RunFilter::Active, Reach::Anywhere) {
+    let found = match find::one(&store, id, &folder, RunFilter::Active, Reach::Here) {
         Ok(found) => found,
         Err(problem) if is_reopened(app, &store, &folder, &problem)? => {
             find::one(&store, None, &folder, RunFilter::Active, Reach::Here)?

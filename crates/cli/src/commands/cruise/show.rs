@@ -1,6 +1,6 @@
 //! `drive cruise list`, `status` and `logs`.
 
-use super::find::{self, Reach};
+use super::find;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::runs::logs;
@@ -91,13 +91,7 @@ fn shown(store: &dyn Store, run: Run) -> Result<Run, Problem> {
 /// `drive cruise status`.
 pub(super) fn status(app: &App, id: Option<&str>) -> Outcome {
     let store = app.store()?;
-    let run = find::one(
-        &store,
-        id,
-        &app.start_dir()?,
-        RunFilter::All,
-        Reach::Anywhere,
-    )?;
+    let run = find::shown(&store, id, &app.start_dir()?)?;
     let run = shown(&store, run)?;
     if matches!(run.flow, Flow::Cruise { .. }) {
         return building(&run, living_owner(&store, &run).as_ref(), app.now());
@@ -295,13 +289,7 @@ pub(super) fn living_owner(store: &dyn Store, run: &Run) -> Option<Owner> {
 pub(super) fn logs(app: &App, id: Option<&str>, follow: bool) -> Outcome {
     let settings = &app.settings()?.settings;
     let wiring = Wiring::new(app, settings, &app.start_dir()?)?;
-    let run = find::one(
-        &wiring.store,
-        id,
-        &app.start_dir()?,
-        RunFilter::All,
-        Reach::Anywhere,
-    )?;
+    let run = find::shown(&wiring.store, id, &app.start_dir()?)?;
     if follow && run.is_active() && living_owner(&wiring.store, &run).is_none() {
         app.output().narrate(format_args!(
             "no process owns cruise {}; continue with `drive cruise resume {}`",

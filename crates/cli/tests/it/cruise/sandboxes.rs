@@ -1,7 +1,7 @@
 //! Somebody removes the sandbox of a cruise by hand, or its branch: the next comment is answered all
 //! the same.
 
-use crate::cruise::crew::{commit_of, fixes, kill, on_local, sandbox, status, until_quiet};
+use crate::cruise::crew::{commit_of, fixes, kill, on_local, sandbox, status, until, until_quiet};
 use crate::stage::{Stage, ended, said};
 use std::fs;
 
@@ -91,7 +91,7 @@ fn a_fixer_that_empties_its_sandbox_takes_nothing_from_the_branch() {
 }
 
 #[test]
-fn what_a_person_commits_in_the_sandbox_is_on_the_branch_when_the_cruise_ends() {
+fn what_a_person_commits_in_the_sandbox_is_shown_before_an_approval_counts() {
     let (stage, owner) = on_local();
     let folder = sandbox(&stage);
     fs::write(folder.join("mine.txt"), "by ann\n").unwrap();
@@ -100,14 +100,28 @@ fn what_a_person_commits_in_the_sandbox_is_on_the_branch_when_the_cruise_ends() 
     stage.git(&["-C", folder, "commit", "--quiet", "--message=Mine"]);
     let theirs = stage.git(&["-C", folder, "rev-parse", "HEAD"]);
     let shown = stage.git(&["rev-parse", "user-auth"]);
+    assert_ne!(theirs, shown);
+    let approved = stage.drive(&["pr", "approve", "1"]);
+    assert_eq!(approved.code, Some(0), "{approved:?}");
+    // Nobody saw the commit when they approved: it is published, and they are told.
+    until("the voided approval", || {
+        let voided = format!(
+            "approved {}. The branch is at {} now",
+            &shown[..10],
+            &theirs[..10]
+        );
+        said(&stage.pull_request())
+            .iter()
+            .any(|text| text.contains(&voided))
+    });
+    assert_eq!(stage.git(&["rev-parse", "user-auth"]), theirs);
     let approved = stage.drive(&["pr", "approve", "1"]);
     assert_eq!(approved.code, Some(0), "{approved:?}");
     let ended = ended(owner);
     assert_eq!(
         (&ended.document["status"], &ended.document["headSha"]),
-        (&"succeeded".into(), &shown.clone().into()),
+        (&"succeeded".into(), &theirs.clone().into()),
         "{ended:?}"
     );
-    assert_ne!(theirs, shown);
-    stage.git(&["merge-base", "--is-ancestor", &theirs, "user-auth"]);
+    assert_eq!(stage.git(&["rev-parse", "user-auth"]), theirs);
 }
