@@ -103,6 +103,11 @@ impl Plan {
         render::mermaid(&self.tasks, &self.order(), render::Labels::Titles)
     }
 
+    /// What waits for what, as a forge draws it; `None` where that is too large.
+    pub fn graph_markdown(&self) -> Option<String> {
+        render::drawing(&self.tasks, &self.order())
+    }
+
     /// The plan for a pull request, in at most `room` characters: the graph, the order and a table
     /// of the tasks. What does not fit is left out, and that is said.
     pub fn summary_markdown(&self, room: usize) -> String {

@@ -91,7 +91,7 @@ const ORDER: &str = "### Order\n\n";
 const TABLE: &str = "### Tasks\n\n| id | task | acceptance | depends on |\n|---|---|---|---|\n";
 
 /// The graph as a forge draws it, with as much in its labels as fits; `None` when it is too large.
-fn drawing(tasks: &[PlanTask], order: &Order) -> Option<String> {
+pub(super) fn drawing(tasks: &[PlanTask], order: &Order) -> Option<String> {
     let waits = tasks.iter().map(|task| order.waits_for(&task.id).len());
     let edges: usize = waits.sum();
     let fits = |text: &String| text.chars().count() <= MOST_CHARS;

@@ -149,6 +149,7 @@ kinds! {
         ChecksChanged: "checksChanged", Work, "An agent changed files that hold the checks of its task.", "Look at the change; a plan whose checks are wrong is amended by a person.";
         AcceptanceFailed: "acceptanceFailed", Work, "Every task landed, but an acceptance entry of the plan is not met.", "Read the receipts with `drive cruise report`; then fix it on the branch, or start another cruise.";
         OwnerLost: "ownerLost", Work, "The process that owned the run was killed.", "Continue it with `drive runs resume`; its work is on its branch and in `drive kept list`.";
+        CruiseTooOld: "cruiseTooOld", Work, "The cruise did not end within `cruise.max_age`.", "Start another cruise for what is left; a longer `max_age` in `[cruise]` allows more time.";
         Inactive: "inactive", Work, "Nothing happened on the pull request until `inactivity_timeout`.", "Start a new cruise; a longer `inactivity_timeout` in `[cruise]` allows more time.";
         PullRequestClosed: "pullRequestClosed", Work, "The pull request was closed without a merge.", "Start a new run.";
         CruiseNeedsPullRequest: "cruiseNeedsPullRequest", Usage, "A cruise needs a forge to open its pull request on.", "Set `kind` in `[forge]`; `local` needs nothing else.";

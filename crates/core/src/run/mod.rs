@@ -16,25 +16,26 @@ mod tasks;
 
 pub use audit::{Audit, Evidence, TaskAudit, TaskResult, audit};
 pub use flow::{
-    IllegalEvent, NotResumable, fold, is_same_cruise, planning_run, require_resumable, step,
-    validating_run,
+    IllegalEvent, NotResumable, amending_run, fold, is_same_cruise, planning_run,
+    require_resumable, step, validating_run,
 };
 pub use model::{
-    Adopted, AfterEnd, AgentJob, Answer, Approved, Ask, BranchAt, BranchTip, Build, BuildStage,
-    BuildTerms, CarOrder, ChangedLines, Checked, Child, ChildReport, ChildStage, ChildState, Ci,
-    ClosingPost, CommitSummary, ContractCheck, Counts, Description, Diagnosis, DoneWhen, Doubt,
-    EVENT_FORMAT, Effect, EffectResult, Ending, Entry, Event, FinishTerms, FixerResult, Flow,
-    ForgeAct, ForgeAnswer, Halt, Heard, HoldFor, IgnoredComment, Injected, Interrupted, JobComment,
-    JobFinding, JobInput, JobRecord, Judged, Ledger, Level, Life, Line, LineAct, LineAnswer,
-    LineRemark, LineTerms, Makes, Merge, MergeStep, MergeWhen, Note, Notice, NoticeEvent, Notices,
-    Objected, OpenNotice, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, Panel, Parent, Part, Pause,
-    PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck, PlanFrom, PollResult, Posting,
-    Publish, Published, Receipt, ReceiptResult, Record, Remark, RemarkRecord, Request, ResumeStep,
-    Resumption, Retry, ReviewOf, ReviewRecord, ReviewTerms, RollBackCost, Round, RoundJob,
-    RoundRecord, RoundStep, Run, RunKind, RunMessage, STATE_FORMAT, SeverityTotals, Shutdown,
-    ShutdownStep, SpawnStage, Spent, Stage, TaskOrder, TaskRecord, TaskScope, TaskState, Threads,
-    Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Whole, WholeTerms, Work,
-    is_actionable, read_event, read_run, reply_key, write_event, write_run,
+    Adopted, AfterEnd, AgentJob, Amending, Answer, Approved, Ask, BranchAt, BranchTip, Build,
+    BuildStage, BuildTerms, CarOrder, ChangedLines, Checked, Child, ChildReport, ChildStage,
+    ChildState, Ci, ClosingPost, CommitSummary, ContractCheck, Counts, Description, Diagnosis,
+    DoneWhen, Doubt, EVENT_FORMAT, Effect, EffectResult, Ending, Entry, Event, FinishTerms,
+    FixerResult, Flow, ForgeAct, ForgeAnswer, Halt, Heard, HoldFor, IgnoredComment, Injected,
+    Interrupted, JobComment, JobFinding, JobInput, JobRecord, Judged, Ledger, Level, Life, Line,
+    LineAct, LineAnswer, LineRemark, LineTerms, Makes, Merge, MergeStep, MergeWhen, Note, Notice,
+    NoticeEvent, Notices, Objected, OpenNotice, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, Panel,
+    Parent, Part, Pause, PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck, PlanFrom,
+    PollResult, Posting, Publish, Published, Receipt, ReceiptResult, Record, Remark, RemarkRecord,
+    Request, ResumeStep, Resumption, Retry, ReviewOf, ReviewRecord, ReviewTerms, RollBackCost,
+    Round, RoundJob, RoundRecord, RoundStep, Run, RunKind, RunMessage, STATE_FORMAT,
+    SeverityTotals, Shutdown, ShutdownStep, SpawnStage, Spent, Stage, TaskOrder, TaskRecord,
+    TaskScope, TaskState, Threads, Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms,
+    Whole, WholeTerms, Work, is_actionable, read_event, read_run, reply_key, write_event,
+    write_run,
 };
 pub use stats::{ReviewStats, Reviewing, review_stats};
 pub use status::{

@@ -99,6 +99,8 @@ pub struct CruiseSettings {
     pub poll_max: Period,
     /// A cruise ends after this long without activity; its work is saved.
     pub inactivity_timeout: Period,
+    /// A cruise ends after this long, whatever it does; its work is saved.
+    pub max_age: Period,
     /// Fixer rounds before a person has to decide.
     pub max_rounds: u32,
     /// How many tasks are built side by side.

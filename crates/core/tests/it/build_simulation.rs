@@ -40,6 +40,10 @@ fn fly(seed: u64) -> &'static str {
         OutcomeStatus::Succeeded => {
             assert!(build.tasks.values().all(|task| task.is_through()));
             assert!(!landed.is_empty(), "seed {seed}: nothing landed");
+            let said = build.amending.agreed.as_ref();
+            if build.amending.runs > 0 && !build.amending.given_up {
+                assert_eq!(said, Some(&world.plan()), "seed {seed}: nothing is unheard");
+            }
             "succeeded"
         }
         OutcomeStatus::NeedsHuman if landed.is_empty() => "nothing landed",

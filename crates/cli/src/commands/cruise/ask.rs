@@ -14,7 +14,9 @@ use drive_adapters::environment::user_name;
 use drive_adapters::process::ThisProcess;
 use drive_core::agent::Budget;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{Ask, Flow, PlanCheck, Run, planning_run, validating_run, waits_for_person};
+use drive_core::run::{
+    Ask, Flow, PlanCheck, Run, amending_run, planning_run, validating_run, waits_for_person,
+};
 use drive_engine::cruise::tell_owner;
 use drive_engine::journal::Journal;
 use drive_engine::ports::Store;
@@ -146,7 +148,7 @@ fn accept(app: &App, id: Option<&str>) -> Result<Option<Answer>, Problem> {
 /// The run that hears the comments on the pull request of a cruise now.
 fn hearing(app: &App, id: Option<&str>) -> Result<Run, Problem> {
     let run = active(app, id)?;
-    let child = match validating_run(&run) {
+    let child = match validating_run(&run).or_else(|| amending_run(&run)) {
         Some(child) => app.store()?.load(&child)?,
         None => None,
     };

@@ -28,6 +28,11 @@ pub(super) fn reopen(app: &App, run: &Run) -> Result<Option<Run>, Problem> {
     let (Some(planning), Some(number)) = (&planning, number.map(|pr| pr.number)) else {
         return Ok(None);
     };
+    let is_child = planning.id != run.id;
+    if is_child && !planning.is_active() && !was_closed(planning) {
+        // Its tasks were being built: they ended with it.
+        return Ok(None);
+    }
     if host.forge()?.fetch(number)?.state != PrState::Open {
         return Err(Problem::new(
             Kind::CruiseOver,

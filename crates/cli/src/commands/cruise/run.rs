@@ -161,7 +161,9 @@ impl RunArgs {
         };
         let given = match &terms.makes {
             Makes::Plan { given: Some(text) } if self.build_only => Some(text.clone()),
-            Makes::Plan { .. } | Makes::Change | Makes::Whole { .. } => None,
+            Makes::Plan { .. } | Makes::Change | Makes::Amendments { .. } | Makes::Whole { .. } => {
+                None
+            }
         };
         let plan = match given.map(|text| Plan::parse(&text)) {
             Some(Ok(plan)) => PlanFrom::File { plan },
@@ -218,6 +220,7 @@ pub(crate) fn build_terms(
         named: false,
         slots: count(settings.verify.max_parallel),
         patience: settings.cruise.inactivity_timeout.get(),
+        max_age: settings.cruise.max_age.get(),
         level,
         finish: terms.watch.map(|watch| FinishTerms {
             watch,

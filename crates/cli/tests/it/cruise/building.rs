@@ -31,9 +31,17 @@ coder)
   esac
   echo "Wrote $2." ;;
 fixer)
+  if printf '%s\n' "$prompt" | grep -q 'other agents build its tasks now'; then
+    sed -n 's/.*EDIT(\([^)]*\)).*/\1/p' "$DRIVE_INPUT" | while read -r edit; do sed -i "$edit" plan.md; done
+    if grep -q 'ADD c' "$DRIVE_INPUT"; then
+      sed -i '/^\]$/s/.*/,{"id": "c", "title": "Write c.txt three", "description": "d", "acceptance": ["c"], "depends_on": [], "paths": ["c.txt"]}]/' plan.md
+    fi
+    if grep -q 'STRAY' "$DRIVE_INPUT"; then echo x > other.txt; fi
+  else
   word=good
   if grep -q 'Please break' "$DRIVE_INPUT" && ! printf '%s\n' "$prompt" | grep -q 'did not pass verification'; then word=bad; fi
   echo "$word" > fixed.txt
+  fi
   list=
   for id in $(sed -n 's/.*"id": "\([^"]*\)".*/\1/p' "$DRIVE_INPUT"); do list="$list${list:+, }{\"id\": \"$id\", \"action\": \"fixed\", \"note\": \"done\"}"; done
   printf '```json\n{"comments": [%s]}\n```\n' "$list" ;;

@@ -1,6 +1,7 @@
 //! `drive cruise` as a user calls it: the real binary, real git, both forges, scripts as agents, and
 //! real deaths.
 
+mod amending;
 mod bad_input;
 mod branches;
 mod building;

@@ -26,8 +26,8 @@ mod spawn;
 mod step;
 mod tree;
 
+pub use cruise::{amending_run, planning_run, validating_run};
 pub(super) use cruise::{needs_budget, waits_for};
-pub use cruise::{planning_run, validating_run};
 pub(super) use phase::named as checks_named;
 pub use resume::{NotResumable, require_resumable};
 pub use step::{IllegalEvent, fold, step};

@@ -112,7 +112,7 @@ impl PhaseFlow<'_> {
         else {
             return None;
         };
-        if self.is_asked_for() || self.terms.whole().is_some() {
+        if self.is_asked_for() || self.terms.is_on_line() {
             return None;
         }
         let branch = spec.branch.as_ref()?;

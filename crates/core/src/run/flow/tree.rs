@@ -4,8 +4,8 @@
 //! parent by an effect, one report at a time, and ends only after its parent has its last report.
 
 use super::super::model::{
-    Ask, Checked, Child, ChildReport, ChildStage, ChildState, Effect, Flow, OutcomeStatus, Parent,
-    PhaseEnd, PlanCheck, Request, Run, RunMessage,
+    Ask, Checked, Child, ChildReport, ChildStage, ChildState, Effect, Flow, Makes, OutcomeStatus,
+    Parent, PhaseEnd, PlanCheck, Request, Run, RunMessage,
 };
 use crate::Problem;
 use crate::agent::Budget;
@@ -122,8 +122,13 @@ pub(super) fn not_stopped(run: &mut Run, id: &RunId, problem: &Problem) {
 
 /// A child could not be asked: a share that it did not get is there for others.
 pub(super) fn not_asked(run: &mut Run, id: &RunId, ask: &Ask, problem: &Problem) {
-    if let (Some(child), Ask::Extend { budget, .. }) = (run.children.get_mut(id), ask) {
-        child.granted = child.granted.without(*budget);
+    match (run.children.get_mut(id), ask) {
+        (Some(child), Ask::Extend { budget, .. }) => {
+            child.granted = child.granted.without(*budget);
+        }
+        // It would never end.
+        (Some(child), Ask::Conclude) if child.is_live() => give_up(child, problem),
+        (_, _) => {}
     }
     run.warnings
         .push(format!("could not send a request to run `{id}`: {problem}"));
@@ -184,7 +189,8 @@ pub(super) fn report_change(run: &mut Run) {
             let is_spent = last.spent != run.spent_in_all();
             is_granted || is_spent || last.state != state || is_moved(run, last)
         }
-        None => state != ChildState::Working,
+        // A parent that follows the plan hears of it at once.
+        None => state != ChildState::Working || (is_amended(run) && plan(run).is_some()),
     };
     if is_news {
         report(run, state);
@@ -233,10 +239,22 @@ fn plan(run: &Run) -> Option<Plan> {
         // A plan that was merged or closed without an approval is not built.
         Flow::Phase { phase } => match (&phase.plan, &phase.end) {
             (PlanCheck::Valid { plan }, Some(PhaseEnd::Approved { .. })) => Some(plan.clone()),
+            // What is not on the branch yet may never come there.
+            (PlanCheck::Valid { plan }, _)
+                if is_amended(run) && phase.pushed == run.work.head_sha =>
+            {
+                Some(plan.clone())
+            }
             (PlanCheck::Valid { .. } | PlanCheck::Unread | PlanCheck::Invalid { .. }, _) => None,
         },
         Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => None,
     }
+}
+
+/// Whether the plan follows what people say while it is built.
+fn is_amended(run: &Run) -> bool {
+    let terms = run.request.as_ref().and_then(|one| one.kind.phase_terms());
+    terms.is_some_and(|terms| matches!(terms.makes, Makes::Amendments { .. }))
 }
 
 /// What programs showed of the commits that go to the base.
@@ -279,6 +297,7 @@ fn is_moved(run: &Run, last: &ChildReport) -> bool {
         || last.branch != run.work.branch
         || last.pull_request != run.work.pull_request
         || last.checked != checked(run)
+        || (is_amended(run) && plan(run).is_some() && last.plan != plan(run))
 }
 
 fn state(run: &Run) -> ChildState {

@@ -46,6 +46,8 @@ pub enum Ask {
         /// The task.
         task: TaskId,
     },
+    /// End once nothing is left to do.
+    Conclude,
     /// Start no more tasks of a cruise.
     Pause,
     /// Start tasks again.

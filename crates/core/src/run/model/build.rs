@@ -30,6 +30,9 @@ pub struct Build {
     /// Entries of the plan that show nothing, until a person accepts them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<Doubt>,
+    /// How the plan follows what people say about it while it is built.
+    #[serde(skip_serializing_if = "Amending::is_unused")]
+    pub amending: Amending,
     /// Its tasks.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<TaskId, TaskRecord>,
@@ -117,6 +120,31 @@ impl fmt::Display for Doubt {
                 "acceptance entry `{id}` of task `{task}` passes on the base already, so it shows nothing"
             )
         }
+    }
+}
+
+/// How a plan follows what people say about it while it is built.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Amending {
+    /// The plan as its file said it last, as far as the tasks follow it. That of the cruise has the
+    /// tasks besides that were added since for what had landed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agreed: Option<Plan>,
+    /// How many runs were started that hear what people say; one at a time.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub runs: u32,
+    /// Whether the last of them was asked to end.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dismissed: bool,
+    /// Whether none is started any more, because one failed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub given_up: bool,
+}
+
+impl Amending {
+    fn is_unused(&self) -> bool {
+        *self == Self::default()
     }
 }
 

@@ -36,7 +36,9 @@ mod watch;
 mod whole;
 
 pub use ask::{Ask, Injected};
-pub use build::{Build, BuildStage, Diagnosis, Doubt, Ending, Line, TaskRecord, TaskState};
+pub use build::{
+    Amending, Build, BuildStage, Diagnosis, Doubt, Ending, Line, TaskRecord, TaskState,
+};
 pub use ci::Ci;
 pub use comment_answer::{Answer, FixerResult};
 pub use effect::{ChangedLines, Effect, EffectResult};

@@ -100,6 +100,9 @@ pub struct Phase {
     /// The commit on the base, once drive merged the pull request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<CommitSha>,
+    /// Whether it ends once nothing is left to do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub concludes: bool,
     /// Changed files that its task is not about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,

@@ -146,6 +146,9 @@ pub struct LineTerms {
     pub slots: NonZeroU32,
     /// How long blocked tasks wait for a person.
     pub patience: Duration,
+    /// How long the cruise may take in all.
+    #[serde(default = "max_age")]
+    pub max_age: Duration,
     /// What it must show before it counts as done.
     #[serde(default)]
     pub level: Level,
@@ -278,6 +281,14 @@ pub enum Makes {
         /// The plan, where the person brought one: then no agent writes it.
         given: Option<String>,
     },
+    /// Nothing: the plan is there. It follows what people say about it while it is built.
+    #[serde(rename_all = "camelCase")]
+    Amendments {
+        /// The tip of the branch that it is on, a verified commit.
+        head: CommitSha,
+        /// The pull request that people comment on.
+        pull_request: Published,
+    },
     /// Nothing: the commits are there. They are looked at as a whole and brought to the base.
     Whole {
         /// The commits.
@@ -323,6 +334,13 @@ pub enum DoneWhen {
         /// Whether drive merges what passes everything; else a person does.
         auto: bool,
     },
+    /// Once its parent asks for it, and nothing is left to do.
+    Asked,
+}
+
+/// What a cruise of an earlier version may take.
+fn max_age() -> Duration {
+    Duration::from_secs(7 * 24 * 60 * 60)
 }
 
 /// What a phase of an earlier version waits.
@@ -348,7 +366,7 @@ impl PhaseTerms {
     pub fn subject(&self) -> Subject {
         match self.makes {
             Makes::Change | Makes::Whole { .. } => Subject::Code,
-            Makes::Plan { .. } => Subject::Plan,
+            Makes::Plan { .. } | Makes::Amendments { .. } => Subject::Plan,
         }
     }
 
@@ -356,6 +374,8 @@ impl PhaseTerms {
     pub fn is_reviewed(&self) -> bool {
         match &self.makes {
             Makes::Whole { whole } => whole.reviewed,
+            // Programs check what people asked for.
+            Makes::Amendments { .. } => false,
             Makes::Change | Makes::Plan { .. } => true,
         }
     }
@@ -364,7 +384,29 @@ impl PhaseTerms {
     pub fn whole(&self) -> Option<&WholeTerms> {
         match &self.makes {
             Makes::Whole { whole } => Some(whole),
+            Makes::Change | Makes::Plan { .. } | Makes::Amendments { .. } => None,
+        }
+    }
+
+    /// The commit and the pull request of a cruise that this phase begins with.
+    pub fn taken_over(&self) -> Option<(&CommitSha, &Published)> {
+        match &self.makes {
+            Makes::Whole { whole } => Some((&whole.head, &whole.pull_request)),
+            Makes::Amendments { head, pull_request } => Some((head, pull_request)),
             Makes::Change | Makes::Plan { .. } => None,
+        }
+    }
+
+    /// Whether it works on the branch of a cruise, which never points at a tree that was not verified.
+    pub fn is_on_line(&self) -> bool {
+        self.taken_over().is_some()
+    }
+
+    /// Whether it changes the plan, and nothing else.
+    pub fn is_about_plan(&self) -> bool {
+        match self.makes {
+            Makes::Plan { .. } | Makes::Amendments { .. } => true,
+            Makes::Change | Makes::Whole { .. } => false,
         }
     }
 

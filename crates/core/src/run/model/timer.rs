@@ -15,11 +15,19 @@ pub enum Timer {
     Retry,
     /// End a pause after an outage.
     Hold,
+    /// End a cruise that took too long.
+    Age,
 }
 
 impl Timer {
     /// All of them.
-    pub const ALL: [Timer; 4] = [Timer::Poll, Timer::Inactivity, Timer::Retry, Timer::Hold];
+    pub const ALL: [Timer; 5] = [
+        Timer::Poll,
+        Timer::Inactivity,
+        Timer::Retry,
+        Timer::Hold,
+        Timer::Age,
+    ];
 
     /// The name in the database and in deduplication keys.
     pub fn as_str(self) -> &'static str {
@@ -28,6 +36,7 @@ impl Timer {
             Timer::Inactivity => "inactivity",
             Timer::Retry => "retry",
             Timer::Hold => "hold",
+            Timer::Age => "age",
         }
     }
 }

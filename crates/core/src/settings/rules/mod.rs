@@ -97,6 +97,7 @@ fn periods(settings: &Settings) -> Vec<Broken> {
         ("cruise.poll_initial", cruise.poll_initial),
         ("cruise.poll_max", cruise.poll_max),
         ("cruise.inactivity_timeout", cruise.inactivity_timeout),
+        ("cruise.max_age", cruise.max_age),
         ("verify.deadline", settings.verify.deadline),
     ]
     .into_iter()

@@ -1,6 +1,8 @@
 //! What the children, the line, the verifier and people of a simulated cruise do.
 
-use crate::common::{at, problem, proven, pull_request, request, team_request, verification};
+use crate::common::{
+    at, cruise, problem, proven, pull_request, request, team_request, verification,
+};
 use crate::cruise_simulation::rng::Rng;
 use drive_core::agent::Budget;
 use drive_core::cruise::train::{Conflict, Coupled};
@@ -10,12 +12,13 @@ use drive_core::plan::Plan;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     AfterEnd, Ask, BuildTerms, ChildReport, ChildState, ContractCheck, Effect, EffectResult, Event,
-    FinishTerms, Flow, ForgeAct, ForgeAnswer, Level, LineAct, LineAnswer, LineTerms, OutcomeStatus,
-    PhaseTerms, PlanFrom, Published, Receipt, ReceiptResult, Request, Run, RunKind, RunMessage,
-    STATE_FORMAT, Spent, TaskState, Timer, WatchTerms, read_run, step, write_run,
+    FinishTerms, Flow, ForgeAct, ForgeAnswer, Level, LineAct, LineAnswer, LineTerms, Makes,
+    OutcomeStatus, PhaseTerms, PlanFrom, Published, Receipt, ReceiptResult, Request, Run, RunKind,
+    RunMessage, STATE_FORMAT, Spent, TaskState, Timer, WatchTerms, read_run, step, write_run,
 };
 use drive_core::settings::TeamMode;
 use drive_core::time::Timestamp;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -40,6 +43,12 @@ pub struct World {
     parallel: usize,
     /// The run that brings what landed to the base.
     whole: Option<RunId>,
+    /// The run that hears people while tasks are built, and whether it was asked to end.
+    listener: Option<(RunId, bool)>,
+    /// The tasks as the plan's file says them.
+    planned: Vec<Value>,
+    /// How often people may still amend it.
+    amendments: u64,
 }
 
 fn name(text: &str) -> String {
@@ -53,6 +62,11 @@ fn name(text: &str) -> String {
     }
     out.truncate(40);
     out
+}
+
+fn parsed(tasks: &[Value]) -> Plan {
+    let list = serde_json::to_string(tasks).unwrap();
+    Plan::parse(&format!("```json tasks\n{list}\n```")).unwrap()
 }
 
 fn tree_of(contents: &Contents) -> TreeSha {
@@ -79,21 +93,28 @@ impl World {
                 bad.insert(TaskId::new(format!("t{number}")), 1 + rng.below(4));
             }
         }
-        let list = serde_json::to_string(&tasks).unwrap();
-        let plan = Plan::parse(&format!("```json tasks\n{list}\n```")).unwrap();
+        let plan = parsed(&tasks);
         let RunKind::Team(task) = team_request(TeamMode::Github).kind else {
             panic!("no team");
         };
         let parallel = 1 + rng.below(4);
+        let amendments = rng.below(4);
         let terms = BuildTerms {
             tasks: Vec::new(),
             max_parallel: NonZeroU32::new(u32::try_from(parallel).unwrap()).unwrap(),
             line: Some(Box::new(LineTerms {
-                plan: PlanFrom::File { plan },
+                plan: if rng.percent(50) {
+                    PlanFrom::File { plan }
+                } else {
+                    PlanFrom::Phase {
+                        request: Box::new(cruise::request_with(cruise::terms())),
+                    }
+                },
                 task,
                 named: false,
                 slots: NonZeroU32::new(2).unwrap(),
                 patience: Duration::from_secs(3600),
+                max_age: Duration::from_secs(7 * 24 * 3600),
                 level: Level::Functional,
                 finish: rng.percent(50).then(|| FinishTerms {
                     watch: WatchTerms {
@@ -127,6 +148,9 @@ impl World {
             bad,
             commits: 0,
             whole: None,
+            listener: None,
+            planned: tasks,
+            amendments,
             parallel: usize::try_from(parallel).unwrap(),
         };
         world.deliver(Event::Requested {
@@ -157,7 +181,8 @@ impl World {
         if self.rng.percent(3) {
             return self.ask();
         }
-        if choices == 0 {
+        let only_listens = pending.is_empty() && self.listener.is_some() && live.len() == 1;
+        if choices == 0 || (only_listens && self.rng.percent(50)) {
             return self.wake();
         }
         let choice = usize::try_from(self.rng.below(choices as u64)).unwrap();
@@ -168,7 +193,14 @@ impl World {
     }
 
     fn wake(&mut self) {
-        let first = self.run.timers.iter().min_by_key(|(_, at)| **at);
+        // That it ends some day is no progress.
+        let timers = self.run.timers.iter();
+        let timers = timers.filter(|(timer, _)| **timer != Timer::Age);
+        let first = timers.min_by_key(|(_, at)| **at);
+        let only_listens = self.listener.is_some() && !self.children.is_empty();
+        if first.is_none() && only_listens {
+            return;
+        }
         let (timer, due) = first
             .map(|(timer, at)| (*timer, *at))
             .unwrap_or_else(|| panic!("it waits for nothing: {:#?}", self.run.flow));
@@ -184,6 +216,9 @@ impl World {
             return;
         };
         let tasks: Vec<TaskId> = build.tasks.keys().cloned().collect();
+        if tasks.is_empty() {
+            return;
+        }
         let task = tasks[usize::try_from(self.rng.below(tasks.len() as u64)).unwrap()].clone();
         let head = self.line.clone();
         let ask = match self.rng.below(6) {
@@ -251,13 +286,22 @@ impl World {
                 // It sees what landed before it.
                 assert!(self.contents.contains_key(&request.base_sha));
                 if let Some(whole) = request.kind.phase_terms().and_then(PhaseTerms::whole) {
-                    assert_eq!(whole.head, self.line, "all of it, and nothing else");
+                    self.is_all(&whole.head);
                     self.whole = Some(child.clone());
+                }
+                if let Some(PhaseTerms {
+                    makes: Makes::Amendments { .. },
+                    ..
+                }) = request.kind.phase_terms()
+                {
+                    assert!(self.listener.is_none(), "one listens at a time");
+                    self.listener = Some((child.clone(), false));
                 }
                 self.children
                     .insert(child.clone(), (task, request.base_sha.clone()));
             }
             RunMessage::StopRun => {
+                self.listener.take_if(|(id, _)| id == child);
                 if self.children.remove(child).is_some() {
                     let state = ChildState::Ended {
                         status: OutcomeStatus::Cancelled,
@@ -266,13 +310,117 @@ impl World {
                     self.tell(child, state, None);
                 }
             }
+            RunMessage::AskRun { ask: Ask::Conclude } => {
+                // It may have ended meanwhile.
+                if let Some((_, is_asked)) = &mut self.listener {
+                    *is_asked = true;
+                }
+            }
             RunMessage::AskRun { .. } | RunMessage::ReportToParent { .. } => {}
         }
     }
 
+    /// All that landed, whatever people did to the plan since.
+    fn is_all(&self, commit: &CommitSha) {
+        let tasks = |commit: &CommitSha| {
+            let all = self.contents[commit].iter();
+            let all = all.filter(|(task, _)| !matches!(task.as_str(), "plan" | "person"));
+            all.cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(
+            tasks(commit),
+            tasks(&self.line),
+            "all of it, and nothing else"
+        );
+    }
+
+    /// Whoever listens amends the plan, or ends.
+    fn hear(&mut self, child: &RunId, is_asked: bool) {
+        let tip = Some(self.line.clone());
+        if self.rng.percent(3) {
+            self.listener = None;
+            self.children.remove(child);
+            let state = ChildState::Ended {
+                status: OutcomeStatus::Failed,
+                failure: Some(problem()),
+            };
+            return self.tell(child, state, tip);
+        }
+        let is_news = self.amendments > 0 && self.rng.percent(30);
+        if is_news {
+            self.amendments -= 1;
+            self.amend();
+        }
+        if !is_news && !is_asked {
+            return;
+        }
+        let plan = Some(parsed(&self.planned));
+        if is_asked && self.rng.percent(60) {
+            self.listener = None;
+            self.children.remove(child);
+            let state = ChildState::Ended {
+                status: OutcomeStatus::Succeeded,
+                failure: None,
+            };
+            return self.say(child, state, tip, plan);
+        }
+        self.say(child, ChildState::Working, tip, plan);
+    }
+
+    /// A person changes a task, takes one out or wants another; the plan's file moves the line.
+    fn amend(&mut self) {
+        let count = self.planned.len() as u64;
+        let one = usize::try_from(self.rng.below(count)).unwrap();
+        match self.rng.below(3) {
+            0 if count > 1 => {
+                let gone = self.planned.remove(one);
+                for task in &mut self.planned {
+                    let needs = task["depends_on"].as_array_mut().unwrap();
+                    needs.retain(|need| *need != gone["id"]);
+                }
+            }
+            1 => {
+                let needs = [self.planned[one]["id"].clone()];
+                self.commits += 1;
+                self.planned.push(serde_json::json!({
+                    "id": format!("n{}", self.commits), "title": "Another one",
+                    "acceptance": ["it is there"], "depends_on": needs, "paths": ["src/n.rs"],
+                }));
+            }
+            _ => {
+                self.commits += 1;
+                let text = format!("As ann says, {}.", self.commits);
+                self.planned[one]["description"] = text.into();
+            }
+        }
+        self.commits += 1;
+        let mut contents = self.contents[&self.line].clone();
+        contents.insert((TaskId::new("plan"), self.commits));
+        self.green.insert(tree_of(&contents));
+        let tip = CommitSha::new(name(&format!("plan {}", self.commits)));
+        self.contents.insert(tip.clone(), contents);
+        self.line = tip;
+    }
+
+    /// The plan that its file says now.
+    pub fn plan(&self) -> Plan {
+        parsed(&self.planned)
+    }
+
     /// A child ends, well or not.
     fn report(&mut self, child: &RunId) {
+        if let Some((_, is_asked)) = self.listener.clone().filter(|(id, _)| id == child) {
+            return self.hear(child, is_asked);
+        }
         let (task, base) = self.children.remove(child).unwrap();
+        if child.as_str().ends_with("++plan") {
+            let state = ChildState::Ended {
+                status: OutcomeStatus::Succeeded,
+                failure: None,
+            };
+            let plan = Some(self.plan());
+            return self.say(child, state, Some(self.line.clone()), plan);
+        }
         if self.rng.percent(15) {
             // The machine is away, or the work itself failed.
             let failure = if self.rng.percent(50) {
@@ -306,6 +454,16 @@ impl World {
     }
 
     fn tell(&mut self, child: &RunId, state: ChildState, head_sha: Option<CommitSha>) {
+        self.say(child, state, head_sha, None);
+    }
+
+    fn say(
+        &mut self,
+        child: &RunId,
+        state: ChildState,
+        head_sha: Option<CommitSha>,
+        plan: Option<Plan>,
+    ) {
         let number = self.reports.entry(child.clone()).or_default();
         *number += 1;
         let report = Box::new(ChildReport {
@@ -315,9 +473,12 @@ impl World {
             spent: Spent::default(),
             branch: head_sha.as_ref().map(|_| BranchName::parse("b").unwrap()),
             head_sha,
-            pull_request: None,
+            pull_request: plan.as_ref().map(|_| Published {
+                number: PrNumber::new(7),
+                url: "local:7".into(),
+            }),
             handoff: Some("It is in src.".into()),
-            plan: None,
+            plan,
             checked: None,
             outside: Vec::new(),
             merged: None,
@@ -415,7 +576,7 @@ impl World {
                         receipts: checks.iter().enumerate().map(one).collect(),
                     };
                 }
-                assert_eq!(*commit, self.line, "what is checked is what landed");
+                self.is_all(commit);
                 LineAnswer::ContractChecked {
                     receipts: checks.iter().map(proven).collect(),
                 }
@@ -429,14 +590,15 @@ impl World {
             return true;
         };
         self.bad.iter().all(|(task, times)| {
-            let runs = build.tasks[task].runs.len() as u64;
+            let record = build.tasks.get(task);
+            let runs = record.map_or(0, |task| task.runs.len() as u64);
             !contents.iter().any(|(one, _)| one == task) || runs > *times
         })
     }
 
     /// What holds at every moment.
     pub fn check(&self) {
-        assert!(self.children.len() <= self.parallel + 1, "too many at once");
+        assert!(self.children.len() <= self.parallel + 2, "too many at once");
         let Flow::Cruise { build } = &self.run.flow else {
             return;
         };

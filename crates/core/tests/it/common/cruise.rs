@@ -95,7 +95,7 @@ pub fn looked(seen: PollResult) -> EffectResult {
 }
 
 /// Everything a person can ask for.
-pub fn asks() -> [Ask; 5] {
+pub fn asks() -> [Ask; 6] {
     [
         Ask::Poll,
         Ask::Comment {
@@ -114,6 +114,7 @@ pub fn asks() -> [Ask; 5] {
             },
             rounds: 3,
         },
+        Ask::Conclude,
         Ask::Cleanup,
     ]
 }

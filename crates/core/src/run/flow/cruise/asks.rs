@@ -1,6 +1,6 @@
 //! What people decide about a cruise and its tasks.
 
-use super::super::super::model::{Ask, Effect, Flow, OutcomeStatus, Run, TaskState, Timer};
+use super::super::super::model::{Ask, Build, Effect, Flow, OutcomeStatus, Run, TaskState, Timer};
 use super::super::{shutdown, tree};
 use super::{go_on, is_over, probe, with_build};
 use crate::ids::{RunId, TaskId};
@@ -37,7 +37,7 @@ pub(in crate::run::flow) fn asked(run: &mut Run, ask: &Ask, now: Timestamp) -> b
         Ask::Poll => {}
         // Of the plan itself its own run hears.
         Ask::Approve { .. } => probe::accept(run),
-        Ask::Comment { .. } => return false,
+        Ask::Comment { .. } | Ask::Conclude => return false,
     }
     run.timers.remove(&Timer::Inactivity);
     go_on(run, now);
@@ -45,27 +45,34 @@ pub(in crate::run::flow) fn asked(run: &mut Run, ask: &Ask, now: Timestamp) -> b
 }
 
 /// Leaves a task out. What its run made stays on its branch.
-fn skip(run: &mut Run, task: &TaskId) {
+pub(super) fn skip(run: &mut Run, task: &TaskId) {
     with_build(run, |build| {
         let Some(record) = build.tasks.get_mut(task).filter(|one| !one.is_through()) else {
             return;
         };
         record.state = TaskState::Skipped;
-        // Whoever waits for it still waits for what it waited for: they may change the same files.
-        let before = record.after.clone();
-        for other in build
-            .tasks
-            .values_mut()
-            .filter(|one| one.after.contains(task))
-        {
-            let new = before.iter().filter(|id| !other.after.contains(id));
-            let new: Vec<TaskId> = new.cloned().collect();
-            other.after.extend(new);
-        }
+        hand_down(build, task);
         if let Some(train) = &mut build.train {
             train.remove(task);
         }
     });
+}
+
+/// Whoever waits for a task that is left out still waits for what it waited for: they may change the
+/// same files. Returns whether that is anything new.
+pub(super) fn hand_down(build: &mut Build, task: &TaskId) -> bool {
+    let Some(before) = build.tasks.get(task).map(|record| record.after.clone()) else {
+        return false;
+    };
+    let mut is_changed = false;
+    let waiting = build.tasks.iter_mut();
+    for (id, other) in waiting.filter(|(_, one)| one.after.contains(task)) {
+        let is_new = |one: &&TaskId| *one != id && !other.after.contains(one);
+        let new: Vec<TaskId> = before.iter().filter(is_new).cloned().collect();
+        is_changed |= !new.is_empty();
+        other.after.extend(new);
+    }
+    is_changed
 }
 
 /// Stops the runs of tasks that were left out, once they have begun.

@@ -9,10 +9,11 @@ use super::super::super::model::{
 use super::super::{budget, shutdown, tree};
 use super::board::Board;
 use super::contract::contract;
-use super::{has_train, line, order, probe, stage, texts, with_build};
+use super::{amending, has_live_tasks, has_train, line, order, probe, stage, texts, with_build};
 use crate::ids::TaskId;
 use crate::problem::{Kind, Problem};
 use crate::time::{Timestamp, after};
+use crate::units::Period;
 
 /// Takes the next step towards the end, once nothing is under way.
 pub(super) fn end_line(run: &mut Run, terms: &BuildTerms, line_terms: &LineTerms, now: Timestamp) {
@@ -32,7 +33,8 @@ pub(super) fn end_line(run: &mut Run, terms: &BuildTerms, line_terms: &LineTerms
                 run.timers.entry(Timer::Inactivity).or_insert(at);
                 return;
             }
-            if !validate(run, line_terms) {
+            // Whoever heard people during the work ends first: they may have asked for more.
+            if amending::dismiss(run) && !validate(run, line_terms) {
                 check(run);
             }
         }
@@ -111,6 +113,20 @@ fn validated(run: &mut Run) {
     if let Some(request) = run.request.clone() {
         describe(run, &request);
     }
+}
+
+/// It took too long: what is at work is stopped, and what landed stays.
+pub(super) fn too_old(run: &mut Run, now: Timestamp) {
+    let age = match super::terms(run).and_then(|terms| terms.line.as_ref()) {
+        Some(line) => Period::new(line.max_age),
+        None => return,
+    };
+    let problem = Problem::new(
+        Kind::CruiseTooOld,
+        format!("the cruise did not end within {age}"),
+    )
+    .hint("a longer `max_age` in `[cruise]` allows more time; start another cruise for the rest");
+    shutdown::abandon(run, OutcomeStatus::TimedOut, Some(problem), now);
 }
 
 /// Nobody came for the tasks that are blocked: the cruise ends with what landed.
@@ -301,7 +317,7 @@ pub(super) fn waits_for(run: &Run) -> Option<String> {
     let Flow::Cruise { build } = &run.flow else {
         return None;
     };
-    if run.has_live_children() || !run.pending.is_empty() || run.outcome.is_some() {
+    if has_live_tasks(run) || !run.pending.is_empty() || run.outcome.is_some() {
         return None;
     }
     let blocked = build.tasks.iter().find_map(|(id, task)| match &task.state {
@@ -315,9 +331,14 @@ pub(super) fn waits_for(run: &Run) -> Option<String> {
     match blocked {
         Some((id, why)) => {
             let why = why.lines().next().unwrap_or_default();
+            let guide = if amending::amending_run(run).is_some() {
+                "guide it by a comment on the pull request, "
+            } else {
+                ""
+            };
             Some(format!(
-                "task `{id}` is blocked: {why}; try it again with `drive cruise retry {id}`, or \
-                 leave it out with `drive cruise skip {id}`"
+                "task `{id}` is blocked: {why}; {guide}try it again with `drive cruise retry {id}`, \
+                 or leave it out with `drive cruise skip {id}`"
             ))
         }
         None if build.paused => Some("it is paused; go on with `drive cruise resume`".to_owned()),

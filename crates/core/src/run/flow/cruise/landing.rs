@@ -10,7 +10,7 @@ use super::super::super::model::{
 use super::super::phase::is_final;
 use super::super::proof::{failure_of, is_proof};
 use super::super::shutdown;
-use super::{did_not_land, line, order, probe, stage, take_plan, with_build};
+use super::{amending, did_not_land, line, order, probe, stage, take_plan, with_build};
 use crate::cruise::{Car, Left, Move, Verdict, Why};
 use crate::forge::text::fit;
 use crate::ids::{BranchName, CommitSha, EffectKey, TaskId};
@@ -232,10 +232,13 @@ pub(super) fn answered(run: &mut Run, act: LineAct, answer: LineAnswer, now: Tim
                 .hint("the tasks are on their own branches: `drive runs list`");
                 return shutdown::abandon(run, OutcomeStatus::NeedsHuman, Some(problem), now);
             }
-            run.warnings.push(format!(
-                "`{line}` was pushed to from outside; the tasks land on top of {}",
-                tip.short()
-            ));
+            // The run that follows the plan lands there, too.
+            if amending::amending_run(run).is_none() {
+                run.warnings.push(format!(
+                    "`{line}` was pushed to from outside; the tasks land on top of {}",
+                    tip.short()
+                ));
+            }
             let mut tasks = Vec::new();
             with_train(run, |train| tasks = train.moved(&tip));
             arrived(run, &tip, tasks);

@@ -5,6 +5,7 @@
 //! is through when it has landed there ([`landing`]), and at the end programs check what the plan says
 //! must be true ([`ending`]).
 
+mod amending;
 mod asks;
 mod board;
 mod contract;
@@ -15,6 +16,7 @@ mod pauses;
 mod probe;
 mod texts;
 
+pub use self::amending::amending_run;
 pub use self::order::{planning_run, validating_run};
 
 pub(super) use self::asks::asked;
@@ -23,15 +25,15 @@ pub(super) use self::order::plan_again;
 use self::asks::stop_skipped;
 use self::board::Board;
 use super::super::model::{
-    Ask, Build, BuildStage, BuildTerms, ChildState, Diagnosis, Effect, EffectResult, Flow, Line,
-    OutcomeStatus, PlanFrom, Run, RunKind, RunMessage, TaskRecord, TaskState, Timer,
+    Ask, Build, BuildStage, BuildTerms, Child, ChildState, Diagnosis, Effect, EffectResult, Flow,
+    Line, OutcomeStatus, PlanFrom, Run, RunKind, RunMessage, TaskRecord, TaskState, Timer,
 };
 use super::{budget, shutdown, tree};
 use crate::cruise::Train;
 use crate::ids::{EffectKey, RunId, TaskId};
 use crate::plan::Plan;
 use crate::problem::{Kind, Problem};
-use crate::time::Timestamp;
+use crate::time::{Timestamp, after};
 
 /// How many runs are started for a task before a person is asked.
 const MOST_ATTEMPTS: u32 = 3;
@@ -44,6 +46,7 @@ pub(super) fn begin(run: &mut Run, now: Timestamp) {
         && let RunKind::Build(terms) = &request.kind
         && let Some(line) = &terms.line
     {
+        run.timers.insert(Timer::Age, after(now, line.max_age));
         let train = Train::new(line.slots);
         let level = line.level;
         with_build(run, |build| build.level = level);
@@ -76,6 +79,7 @@ fn take_plan(build: &mut Build, plan: Plan) {
         let record = TaskRecord::new(task.title.clone(), after);
         build.tasks.insert(task.id.clone(), record);
     }
+    build.amending.agreed = Some(plan.clone());
     build.plan = Some(plan);
 }
 
@@ -97,16 +101,20 @@ pub(super) fn go_on(run: &mut Run, now: Timestamp) {
         }
         stop_skipped(run);
         take_reports(run, now);
+        if amending::take(run, now) {
+            return;
+        }
         ending::take_checked(run);
         landing::run_train(run);
     }
     if !is_over(run) && stage(run) != Some(BuildStage::Probing) {
         start_ready(run, terms);
     }
-    if terms.line.is_some() {
+    if let Some(line) = &terms.line {
+        amending::listen(run, terms, line);
         ending::describe(run, &request);
     }
-    if run.has_live_children() || needs_budget(run) {
+    if has_live_tasks(run) || needs_budget(run) {
         return;
     }
     match &terms.line {
@@ -166,6 +174,7 @@ pub(super) fn woken(run: &mut Run, timer: Timer, now: Timestamp) {
             ending::give_up(run);
         }
         Timer::Hold => pauses::release(run, now),
+        Timer::Age => return ending::too_old(run, now),
         Timer::Poll => {}
     }
     go_on(run, now);
@@ -251,6 +260,17 @@ fn did_not_land(build: &mut Build, task: &TaskId, diagnosis: Diagnosis, is_final
     };
 }
 
+/// Its living children, but for the one that only listens.
+fn live_tasks(run: &Run) -> impl Iterator<Item = &Child> + Clone {
+    let live = run.children.iter().filter(|(_, child)| child.is_live());
+    live.filter(|(id, _)| !amending::is_listener(run, id))
+        .map(|(_, child)| child)
+}
+
+fn has_live_tasks(run: &Run) -> bool {
+    live_tasks(run).next().is_some()
+}
+
 /// Whether all that will land has landed.
 fn is_over(run: &Run) -> bool {
     match stage(run) {
@@ -273,17 +293,19 @@ pub(in crate::run) fn waits_for(run: &Run) -> Option<String> {
     }
     let mut reason = None;
     for (id, child) in run.children.iter().filter(|(_, child)| child.is_live()) {
+        let hears = amending::is_listener(run, id);
         match child.report.as_ref().map(|report| &report.state) {
             Some(ChildState::NeedsPerson { why } | ChildState::NeedsBudget { why }) => {
                 let is_whole = Some(id) == validating_run(run).as_ref();
                 reason.get_or_insert_with(|| {
-                    if is_whole {
+                    if is_whole || hears {
                         why.clone()
                     } else {
                         format!("task `{}`: {why}", child.task)
                     }
                 });
             }
+            Some(ChildState::Working | ChildState::Ended { .. }) | None if hears => {}
             Some(ChildState::Working | ChildState::Ended { .. }) | None => return None,
         }
     }
@@ -295,11 +317,11 @@ pub(in crate::run) fn needs_budget(run: &Run) -> bool {
     let Some(terms) = terms(run) else {
         return false;
     };
-    let is_waiting = |child: &super::super::model::Child| {
+    let is_waiting = |child: &Child| {
         let state = child.report.as_ref().map(|report| &report.state);
         matches!(state, Some(ChildState::NeedsBudget { .. }))
     };
-    let mut live = run.children.values().filter(|child| child.is_live());
+    let mut live = live_tasks(run);
     let has_any = live.clone().next().is_some();
     let is_probing = stage(run) == Some(BuildStage::Probing);
     let is_at_work = !run.pending.is_empty() || is_paused(run) || has_train(run);
@@ -358,8 +380,7 @@ fn start_ready(run: &mut Run, terms: &BuildTerms) {
         return;
     }
     loop {
-        let live = run.children.values();
-        let live = live.filter(|child| child.is_live()).count();
+        let live = live_tasks(run).count();
         if live >= terms.max_parallel.get() as usize {
             return;
         }

@@ -17,6 +17,15 @@ const LONGEST_HANDOFF: usize = 4 << 10;
 /// How much of what went wrong is told, in bytes.
 const LONGEST_DIAGNOSIS: usize = 8 << 10;
 
+/// What the fixers of a plan are told that is being built.
+const AMENDING: &str = "\
+    The plan is approved, and other agents build its tasks now, on this very branch. Change only the \
+    plan; change no other file. A comment that asks for something else in the code becomes a task: \
+    change the task that it is about, or add one. Keep the ids of all other tasks. A task that has \
+    landed is built once more, on top of what landed, where you change its entry. A task that is \
+    blocked starts again where you change its entry: put what the comment advises into its \
+    description. A task that is taken out is left out.";
+
 /// The id of the run that writes the plan. `+` is in no task id.
 pub(super) fn planning_id(root: &RunId) -> RunId {
     tree::child_id(root, &TaskId::new("+plan"))
@@ -93,6 +102,53 @@ pub(super) fn validating_request(
     Some(Request {
         kind: RunKind::Cruise(Box::new(terms)),
         branch: line.branch.clone(),
+        // What a person chose is for the agent that plans.
+        model: None,
+        ..request.as_ref().clone()
+    })
+}
+
+/// The id of the run that hears what people say about the plan while it is built.
+pub(super) fn amending_id(root: &RunId, number: u32) -> RunId {
+    let task = match number {
+        0 | 1 => TaskId::new("+amend"),
+        number => TaskId::new(format!("+amend-{number}")),
+    };
+    tree::child_id(root, &task)
+}
+
+/// How listings call what that run works on.
+pub(super) fn amending_task() -> TaskId {
+    TaskId::new("amend")
+}
+
+/// The run that hears people and lets the plan follow; `None` where the plan is on no branch, or no
+/// pull request shows it.
+pub(super) fn amending_request(run: &Run, line_terms: &LineTerms) -> Option<Request> {
+    let Flow::Cruise { build } = &run.flow else {
+        return None;
+    };
+    let (finish, line) = (line_terms.finish?, build.line.as_ref()?);
+    let PlanFrom::Phase { request: planned } = &line_terms.plan else {
+        return None;
+    };
+    let request = run.request.as_ref()?;
+    let terms = PhaseTerms {
+        makes: Makes::Amendments {
+            head: line.tip.clone(),
+            pull_request: run.work.pull_request.clone()?,
+        },
+        branch: Some(line.branch.clone()),
+        title: Some(title_of(&request.task)),
+        watch: Some(finish.watch),
+        done: DoneWhen::Asked,
+        adopted: None,
+        ..planned.kind.phase_terms()?.clone()
+    };
+    Some(Request {
+        kind: RunKind::Cruise(Box::new(terms)),
+        branch: line.branch.clone(),
+        task: format!("{}\n\n{AMENDING}", request.task),
         // What a person chose is for the agent that plans.
         model: None,
         ..request.as_ref().clone()

@@ -7,6 +7,7 @@ use super::super::super::model::{
 use super::super::shutdown;
 use super::contract::contract;
 use super::with_build;
+use crate::ids::TaskId;
 use crate::plan::{Check, Plan};
 use crate::problem::{Kind, Problem};
 use crate::time::{Timestamp, after};
@@ -14,15 +15,25 @@ use std::time::Duration;
 
 /// Begins to build, once the contract was run on the base.
 pub(super) fn begin(run: &mut Run) {
+    with_build(run, |build| build.stage = BuildStage::Building);
+    run_on_base(run, |_| true);
+}
+
+/// Runs the entries of these tasks on the base, because they are new or changed.
+pub(super) fn again(run: &mut Run, tasks: &[TaskId]) {
+    run_on_base(run, |task| tasks.contains(task));
+}
+
+/// Nothing starts before the entries of these tasks were run on the base.
+fn run_on_base(run: &mut Run, counts: impl Fn(&TaskId) -> bool) {
     let Some(base) = run.request.as_ref().map(|request| request.base_sha.clone()) else {
         return;
     };
     let Flow::Cruise { build } = &mut run.flow else {
         return;
     };
-    let checks = contract(build, |_| true);
+    let checks = contract(build, counts);
     if checks.is_empty() {
-        build.stage = BuildStage::Building;
         return;
     }
     build.stage = BuildStage::Probing;

@@ -3,6 +3,7 @@
 
 use super::super::super::model::{Build, Flow, Request, Run, TaskRecord, TaskState};
 use super::super::phase::receipts;
+use super::order;
 use crate::agent::answer::title_of;
 use crate::forge::part::own;
 use crate::ids::TaskId;
@@ -23,20 +24,22 @@ pub(super) fn cockpit(run: &Run, request: &Request) -> String {
         return String::new();
     };
     let mut text = format!(
-        "{}\n\n{}\n\n| task | state | attempts |\n|---|---|---|\n",
+        "{}\n\n{}\n\n| task | state | attempts | cost |\n|---|---|---|---|\n",
         title_of(&request.task),
         count(build)
     );
     for (id, task) in in_order(build) {
         let _ = writeln!(
             text,
-            "| {} {} | {} | {} |",
+            "| {} {} | {} | {} | {} |",
             code(id.as_str(), CELL_CHARS),
             cell(&task.title),
             state_cell(task),
-            task.runs.len()
+            task.runs.len(),
+            cost_cell(run, task)
         );
     }
+    text.push_str(&graph(run, build));
     for (id, task) in in_order(build) {
         if !task.outside.is_empty() {
             let files = task.outside.iter().map(|file| code(file, CELL_CHARS));
@@ -54,6 +57,37 @@ pub(super) fn cockpit(run: &Run, request: &Request) -> String {
     }
     let _ = write!(text, "\nCruise `{}`.", run.id);
     own(&run.id, &text)
+}
+
+/// What waits for what, where the plan that was approved does not show it.
+fn graph(run: &Run, build: &Build) -> String {
+    let Some(plan) = build.plan.as_ref().filter(|plan| plan.tasks.len() > 1) else {
+        return String::new();
+    };
+    let planning = order::planning_run(run).and_then(|id| run.children.get(&id));
+    let approved = planning.and_then(|child| child.report.as_ref()?.plan.as_ref());
+    let is_shown = approved.is_some_and(|approved| {
+        let ids = approved.tasks.iter().map(|task| &task.id);
+        ids.eq(plan.tasks.iter().map(|task| &task.id))
+    });
+    if is_shown {
+        return String::new();
+    }
+    let graph = plan.graph_markdown();
+    graph.map_or_else(String::new, |graph| format!("\n{graph}"))
+}
+
+/// What the runs of a task cost so far; nothing where no agent tells.
+fn cost_cell(run: &Run, task: &TaskRecord) -> String {
+    let runs = task.runs.iter().filter_map(|id| run.children.get(id));
+    let costs: Vec<f64> = runs
+        .filter_map(|child| Some(child.spent().cost?.usd()))
+        .collect();
+    if costs.is_empty() {
+        "-".to_owned()
+    } else {
+        format!("${:.2}", costs.iter().sum::<f64>())
+    }
 }
 
 /// The comment at the end.

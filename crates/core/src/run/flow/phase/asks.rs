@@ -43,6 +43,11 @@ impl PhaseFlow<'_> {
                 self.go_on();
             }
             Ask::Extend { budget, rounds } => self.extend(budget, rounds),
+            Ask::Conclude => {
+                self.state.concludes = true;
+                self.state.watch.fresh = false;
+                self.go_on();
+            }
             // A phase has no tasks.
             Ask::RetryTask { .. } | Ask::SkipTask { .. } | Ask::Pause | Ask::Unpause => {}
             Ask::Cleanup => {

@@ -21,7 +21,7 @@ impl PhaseFlow<'_> {
     pub(super) fn wants_checks(&self, is_whole: bool) -> bool {
         // What a plan's branch builds is the base, and no fault of the plan.
         let counts = match (&self.terms.makes, self.terms.done) {
-            (Makes::Plan { .. }, _) => false,
+            (Makes::Plan { .. } | Makes::Amendments { .. }, _) => false,
             (Makes::Whole { .. }, _) => true,
             (Makes::Change, DoneWhen::Reviewed { auto_merge: true }) => true,
             (Makes::Change, _) => self.terms.hears_comments(),

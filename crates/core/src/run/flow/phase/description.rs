@@ -25,7 +25,7 @@ impl PhaseFlow<'_> {
     /// Brings the description up to date. One at a time, so that no older one comes last.
     pub(in crate::run) fn describe(&mut self) {
         // The description of a cruise is its root's.
-        if self.is_describing() || self.terms.whole().is_some() {
+        if self.is_describing() || self.terms.is_on_line() {
             return;
         }
         let body = self.description();
@@ -99,7 +99,7 @@ impl PhaseFlow<'_> {
     pub(in crate::run) fn is_draft(&self) -> bool {
         match self.terms.done {
             DoneWhen::Reviewed { .. } => self.terms.mode == TeamMode::Github,
-            DoneWhen::Approved { .. } | DoneWhen::Merged { .. } => false,
+            DoneWhen::Approved { .. } | DoneWhen::Merged { .. } | DoneWhen::Asked => false,
         }
     }
 

@@ -73,7 +73,7 @@ impl PhaseFlow<'_> {
         let by_person = given.find(|one| one.head == *head).cloned();
         let is_automatic = match self.terms.done {
             DoneWhen::Approved { auto_approve, .. } => auto_approve,
-            DoneWhen::Reviewed { .. } | DoneWhen::Merged { .. } => false,
+            DoneWhen::Reviewed { .. } | DoneWhen::Merged { .. } | DoneWhen::Asked => false,
         };
         by_person.or_else(|| {
             let all = self.state.next == Move::Done && self.last_word() == LastWord::Approved;
@@ -90,7 +90,7 @@ impl PhaseFlow<'_> {
     pub(super) fn finish_approved(&mut self, approved: &Approved) {
         let plan_only = match self.terms.done {
             DoneWhen::Approved { plan_only, .. } => plan_only,
-            DoneWhen::Reviewed { .. } | DoneWhen::Merged { .. } => false,
+            DoneWhen::Reviewed { .. } | DoneWhen::Merged { .. } | DoneWhen::Asked => false,
         };
         self.state.end = Some(PhaseEnd::Approved {
             by: approved.by.clone(),
@@ -194,7 +194,9 @@ impl PhaseFlow<'_> {
     pub(in crate::run) fn stop(&mut self, status: OutcomeStatus, problem: Problem) {
         let open = self.state.ledger.open().count() + self.state.findings.len();
         let problem = match (self.terms.done, open) {
-            (DoneWhen::Approved { .. } | DoneWhen::Merged { .. }, _) | (_, 0) => problem,
+            (DoneWhen::Approved { .. } | DoneWhen::Merged { .. } | DoneWhen::Asked, _) | (_, 0) => {
+                problem
+            }
             (DoneWhen::Reviewed { .. }, 1) => problem.cause("1 open comment"),
             (DoneWhen::Reviewed { .. }, many) => problem.cause(format!("{many} open comments")),
         };
@@ -295,7 +297,7 @@ impl PhaseFlow<'_> {
         let body = pull_request_body(self.run, &self.state, self.request, true);
         let summary = self.state.summary_comment.map(|_| self.summary());
         // The description of a cruise is its root's.
-        let is_own = self.terms.whole().is_none();
+        let is_own = !self.terms.is_on_line();
         let description = is_own.then_some(ForgeAct::UpdateBody { body });
         description.into_iter().chain(summary).collect()
     }

@@ -1,8 +1,6 @@
 //! The comments and findings in a fixer's prompt.
 
-use super::super::super::model::{
-    AgentJob, Entry, JobComment, Makes, PLAN_PATH, PlanCheck, Remark,
-};
+use super::super::super::model::{AgentJob, Entry, JobComment, PLAN_PATH, PlanCheck, Remark};
 use super::super::reply::finding_id;
 use super::PhaseFlow;
 use crate::agent::Role;
@@ -76,10 +74,7 @@ impl PhaseFlow<'_> {
         };
         self.terms.prompts.render(&Prompt::Fix {
             task: &self.request.task,
-            plan_path: match self.terms.makes {
-                Makes::Plan { .. } => Some(PLAN_PATH),
-                Makes::Change | Makes::Whole { .. } => None,
-            },
+            plan_path: self.terms.is_about_plan().then_some(PLAN_PATH),
             comments: &comments,
             plan_error,
             round,

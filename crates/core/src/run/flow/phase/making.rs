@@ -47,7 +47,7 @@ impl PhaseFlow<'_> {
                 let prompt = self.terms.prompts.render(&Prompt::Code { task });
                 (Role::Coder, prompt)
             }
-            Makes::Whole { .. } => return self.take_in(),
+            Makes::Amendments { .. } | Makes::Whole { .. } => return self.take_in(),
         };
         if let Some(overrun) = self.overrun() {
             return self.limit_hit(format!("the run {overrun}"));

@@ -1,6 +1,8 @@
 //! What a fixer's round changed: which findings it touched, and what it changed beyond them.
 
-use super::super::super::model::{ChangedLines, ReviewOf, Round, RoundJob, RoundRecord};
+use super::super::super::model::{
+    ChangedLines, Makes, PLAN_PATH, ReviewOf, Round, RoundJob, RoundRecord,
+};
 use super::PhaseFlow;
 use crate::ids::CommitSha;
 use crate::problem::{Kind, Problem};
@@ -52,6 +54,25 @@ impl PhaseFlow<'_> {
             let message = "it changed too many files to see whether its checks are among them";
             Problem::new(Kind::ChecksChanged, message).hint(hint)
         })
+    }
+
+    /// What a fixer of the plan changed besides, while tasks are built on the same branch.
+    pub(super) fn is_beyond_plan(&self, round: &Round, changed: &[ChangedLines]) -> Option<String> {
+        let (Makes::Amendments { .. }, RoundJob::Fix { .. }) = (&self.terms.makes, &round.job)
+        else {
+            return None;
+        };
+        let mut all = changed.iter();
+        let lines = all.find(|one| Some(&one.since) == round.head_before.as_ref())?;
+        let paths = lines.files.iter();
+        let mut paths = paths.flat_map(|file| [&file.old_path, &file.new_path]);
+        let other = paths.find_map(|path| path.as_deref().filter(|path| *path != PLAN_PATH));
+        match other {
+            Some(path) => Some(format!(
+                "it changed `{path}`; while tasks are built, only `{PLAN_PATH}` changes here"
+            )),
+            None => lines.is_cut.then(|| "it changed too many files".to_owned()),
+        }
     }
 
     /// Enters which findings were touched so far, and what the round changed beyond its findings.

@@ -18,6 +18,8 @@ use crate::settings::TeamMode;
 
 /// How often the branch may move while the same work is pushed.
 const MOST_MOVES: u32 = 3;
+/// How often, while tasks land on it.
+const MOST_MOVES_OF_LINE: u32 = 20;
 /// How often the base is checked for conflicts before the end.
 const MOST_BASE_CHECKS: u32 = 3;
 
@@ -27,9 +29,14 @@ impl PhaseFlow<'_> {
         let Some(branch) = self.branch() else {
             return self.fail(no_branch());
         };
-        if self.state.counts.moves >= MOST_MOVES {
-            let problem =
-                branch_moved(&branch).cause(format!("it moved {MOST_MOVES} times in a row"));
+        let most = match self.terms.done {
+            DoneWhen::Asked => MOST_MOVES_OF_LINE,
+            DoneWhen::Reviewed { .. } | DoneWhen::Approved { .. } | DoneWhen::Merged { .. } => {
+                MOST_MOVES
+            }
+        };
+        if self.state.counts.moves >= most {
+            let problem = branch_moved(&branch).cause(format!("it moved {most} times in a row"));
             return self.stop(OutcomeStatus::NeedsHuman, problem);
         }
         self.state.counts.moves += 1;
@@ -250,6 +257,7 @@ impl PhaseFlow<'_> {
             (RoundJob::CheckBase, Move::Done) if is_same => match self.terms.done {
                 DoneWhen::Merged { .. } => self.check_contract(),
                 DoneWhen::Reviewed { .. } | DoneWhen::Approved { .. } => self.finish_reviewed(),
+                DoneWhen::Asked => self.check(round),
             },
             (_, _) => self.check(round),
         }

@@ -58,7 +58,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: T
     let state = Box::new(Phase {
         name: match terms.makes {
             Makes::Change => PhaseName::Building,
-            Makes::Plan { .. } => PhaseName::Planning,
+            Makes::Plan { .. } | Makes::Amendments { .. } => PhaseName::Planning,
             Makes::Whole { .. } => PhaseName::Validating,
         },
         stage: Stage::Naming,
@@ -87,6 +87,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: T
         ci: Ci::default(),
         judged: None,
         merged: None,
+        concludes: false,
         outside: Vec::new(),
         whole: Whole::default(),
         record: Record::default(),
@@ -98,9 +99,9 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: T
         request,
         now,
     };
-    match (&terms.adopted, terms.whole()) {
+    match (&terms.adopted, terms.taken_over()) {
         (Some(adopted), _) => flow.adopt(adopted),
-        (None, Some(whole)) => flow.take_over(whole),
+        (None, Some((head, pull_request))) => flow.take_over(head, pull_request),
         (None, None) => flow.name(),
     }
     flow.put_back();
@@ -223,6 +224,8 @@ impl PhaseFlow<'_> {
                 self.merge_again();
                 self.go_on();
             }
+            // A phase ends with its cruise.
+            Timer::Age => {}
             Timer::Retry => {
                 if let Some(retry) = self.state.retry.take() {
                     self.run.decide(retry.effect);
@@ -256,7 +259,7 @@ impl PhaseFlow<'_> {
         if let (Access::Write, Some(scope)) = (role.access(), &self.terms.scope) {
             job.held = scope.held();
         }
-        if let Makes::Plan { .. } = self.terms.makes {
+        if self.terms.is_about_plan() {
             job.input.plan_path = Some(PLAN_PATH.to_owned());
         }
         job

@@ -45,7 +45,13 @@ impl PhaseFlow<'_> {
             return;
         }
         // The next agent must see the commit that the author of a comment saw.
-        let moved = self.state.watch.moved.take();
+        let waits = self.terms.done == DoneWhen::Asked && !self.has_work();
+        // Tasks that land are no news to a run that has nothing to do.
+        let moved = if waits {
+            None
+        } else {
+            self.state.watch.moved.take()
+        };
         if let Some(head) = moved.filter(|head| self.state.pushed.as_ref() != Some(head)) {
             return self.catch_up(head);
         }
@@ -93,12 +99,20 @@ impl PhaseFlow<'_> {
                     self.say_objections();
                 }
             }
+            (DoneWhen::Asked, _) => self.end_if_asked(),
             (DoneWhen::Reviewed { .. }, Move::Done) => self.conclude(),
             (DoneWhen::Merged { .. }, Move::Done) => self.conclude_whole(),
             (
                 DoneWhen::Reviewed { .. } | DoneWhen::Merged { .. },
                 Move::Review { .. } | Move::Fix,
             ) => {}
+        }
+    }
+
+    /// Ends where the parent asked for it; what is still open is for whoever comes next.
+    fn end_if_asked(&mut self) {
+        if self.state.concludes && !self.hear_first() {
+            self.leave(OutcomeStatus::Succeeded, None);
         }
     }
 

@@ -95,7 +95,10 @@ fn standing(run: &Run, phase: &Phase, request: &Request) -> String {
             let waits = match request.kind.phase_terms().map(|terms| terms.done) {
                 Some(DoneWhen::Approved { .. }) => ", and a person decides",
                 Some(DoneWhen::Merged { auto: false }) => ", and a person merges it",
-                Some(DoneWhen::Merged { auto: true } | DoneWhen::Reviewed { .. }) | None => "",
+                Some(
+                    DoneWhen::Merged { auto: true } | DoneWhen::Reviewed { .. } | DoneWhen::Asked,
+                )
+                | None => "",
             };
             format!("In review at `{sha}`: {reviews}{waits}.")
         }

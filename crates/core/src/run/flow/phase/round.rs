@@ -72,6 +72,10 @@ impl PhaseFlow<'_> {
                 commits, changed, ..
             } => {
                 self.measure(&round, &changed);
+                if let Some(why) = self.is_beyond_plan(&round, &changed) {
+                    self.run.work.head_sha.clone_from(&round.head_before);
+                    return self.roll_back(round, why, RollBackCost::Try);
+                }
                 match self.strayed(&changed) {
                     Some(problem) => self.leave(OutcomeStatus::Failed, Some(problem)),
                     None => self.committed(round, &commits),
@@ -158,7 +162,9 @@ impl PhaseFlow<'_> {
             RoundJob::CatchUp => LEFT_MESSAGE.to_owned(),
             RoundJob::Make | RoundJob::Adopt | RoundJob::CheckBase => match self.terms.makes {
                 Makes::Change => commit_message(&self.state.title, &self.request.task),
-                Makes::Plan { .. } => plan_message(&self.state.title, &self.request.task),
+                Makes::Plan { .. } | Makes::Amendments { .. } => {
+                    plan_message(&self.state.title, &self.request.task)
+                }
                 Makes::Whole { .. } => DROPPED_MESSAGE.to_owned(),
             },
             RoundJob::Fix { batch, findings } => {
@@ -195,7 +201,7 @@ impl PhaseFlow<'_> {
     pub(in crate::run) fn check(&mut self, mut round: Round) {
         match self.terms.makes {
             Makes::Change | Makes::Whole { .. } => self.publish(round),
-            Makes::Plan { .. } => {
+            Makes::Plan { .. } | Makes::Amendments { .. } => {
                 let Some(commit) = self.head() else {
                     return self.fail(no_commit());
                 };
@@ -227,8 +233,14 @@ impl PhaseFlow<'_> {
     /// Pushes what is not published yet.
     fn publish(&mut self, mut round: Round) {
         let head_sha = self.run.work.head_sha.clone();
-        if self.terms.whole().is_some() && self.state.pushed != head_sha {
-            return self.verify_first(round);
+        // What is on the branch of a cruise already was verified before it came there.
+        let is_there = self.terms.is_about_plan() && self.state.watch.caught == head_sha;
+        if self.terms.is_on_line() && self.state.pushed != head_sha {
+            return if is_there {
+                self.pushed(round)
+            } else {
+                self.verify_first(round)
+            };
         }
         match (self.remote(), head_sha) {
             (Some(remote), Some(head_sha)) if self.state.pushed.as_ref() != Some(&head_sha) => {

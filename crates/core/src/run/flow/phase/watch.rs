@@ -2,8 +2,8 @@
 //! agents work, so that a pull request which a person closes or merges stops them.
 
 use super::super::super::model::{
-    ClosingPost, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Halt, OutcomeStatus, PhaseEnd,
-    PollResult, Stage, Timer,
+    ClosingPost, DoneWhen, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Halt, OutcomeStatus,
+    PhaseEnd, PollResult, Stage, Timer,
 };
 use super::PhaseFlow;
 use super::ending::post;
@@ -272,7 +272,8 @@ impl PhaseFlow<'_> {
     /// The inactivity timeout expired. The cruise's own work counts as activity, and a comment may
     /// have arrived since the last poll.
     pub(in crate::run) fn silence(&mut self) {
-        if self.is_at_work() {
+        // Its parent decides how long it listens.
+        if self.is_at_work() || self.terms.done == DoneWhen::Asked {
             return self.wait_for_silence();
         }
         if self.run.work.pull_request.is_none() {

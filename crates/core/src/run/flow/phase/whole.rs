@@ -6,8 +6,8 @@
 
 use super::super::super::model::{
     BranchAt, Checked, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, Level, LineAct,
-    LineAnswer, OutcomeStatus, PLAN_PATH, Receipt, ReceiptResult, Remark, ReviewOf, RollBackCost,
-    Round, RoundJob, RoundStep, Stage, WholeTerms,
+    LineAnswer, OutcomeStatus, PLAN_PATH, PlanCheck, Published, Receipt, ReceiptResult, Remark,
+    ReviewOf, RollBackCost, Round, RoundJob, RoundStep, Stage,
 };
 use super::super::kit::{no_branch, no_commit};
 use super::super::proof::{failure_of, is_proof};
@@ -33,7 +33,7 @@ const VERIFICATION: &str = "verification";
 
 impl PhaseFlow<'_> {
     /// Begins with the commits that are there.
-    pub(super) fn take_over(&mut self, whole: &WholeTerms) {
+    pub(super) fn take_over(&mut self, head: &CommitSha, pull_request: &Published) {
         let Some(branch) = self.terms.branch.clone() else {
             return self.fail(no_branch());
         };
@@ -41,9 +41,9 @@ impl PhaseFlow<'_> {
             self.state.title.clone_from(title);
         }
         self.run.work.branch = Some(branch.clone());
-        self.run.work.head_sha = Some(whole.head.clone());
-        self.run.work.pull_request = Some(whole.pull_request.clone());
-        self.state.pushed = Some(whole.head.clone());
+        self.run.work.head_sha = Some(head.clone());
+        self.run.work.pull_request = Some(pull_request.clone());
+        self.state.pushed = Some(head.clone());
         self.state.stage = Stage::CreatingSandbox;
         let mut spec = sandbox_spec(self.run, self.request, &branch);
         spec.lifetime = Lifetime::Persistent;
@@ -133,12 +133,17 @@ impl PhaseFlow<'_> {
         match round.job {
             RoundJob::Fix { .. } => {
                 self.state.whole.red = Some(report);
+                if self.terms.is_about_plan() {
+                    self.state.plan = PlanCheck::Unread;
+                }
                 self.run.work.head_sha.clone_from(&round.head_before);
                 self.roll_back(round, why, RollBackCost::Try);
             }
             // The commits are a person's, and are on the branch: what broke there is to be fixed there.
             RoundJob::CatchUp | RoundJob::Adopt if base == head => {
-                self.found_red(&head, &report);
+                if !self.terms.is_about_plan() {
+                    self.found_red(&head, &report);
+                }
                 self.pushed(round);
             }
             RoundJob::Make | RoundJob::Adopt | RoundJob::CatchUp | RoundJob::CheckBase => {

@@ -44,6 +44,7 @@ pub(super) fn announcement(
                 DoneWhen::Merged { auto: true } => "Drive merges it now.",
                 DoneWhen::Merged { auto: false }
                 | DoneWhen::Reviewed { .. }
+                | DoneWhen::Asked
                 | DoneWhen::Approved { .. } => "Merge this pull request when you agree.",
             };
             format!("{landed} The branch is at {head}.{base} {then}")

@@ -74,6 +74,7 @@ fn a_key_that_nothing_reads_yet_is_neither_shown_nor_offered() {
             "poll_initial",
             "poll_max",
             "inactivity_timeout",
+            "max_age",
             "max_rounds",
             "max_parallel",
             "merge",

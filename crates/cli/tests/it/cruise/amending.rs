@@ -1,0 +1,99 @@
+//! People comment on the pull request while tasks are built: the plan follows, and the tasks do.
+
+use super::building::{stage, states, task};
+use crate::cruise::crew::{fixes, status, until};
+use crate::stage::{Stage, ended, said};
+use std::process::Child;
+
+/// A cruise that waits because its task `b` is blocked; `a` has landed.
+fn blocked() -> (Stage, Child) {
+    let stage = stage(&[
+        task("a", "Write a.txt one", &[], "a.txt"),
+        task("b", "Write b.txt bad", &[], "b.txt"),
+    ]);
+    let cruise = stage.start(&[
+        "cruise",
+        "run",
+        "Build it all",
+        "--auto-approve",
+        "--merge",
+        "auto",
+    ]);
+    until("the block", || {
+        states(&status(&stage)) == ["a landed", "b blocked"]
+    });
+    (stage, cruise)
+}
+
+fn comment(stage: &Stage, text: &str) {
+    let posted = stage.drive(&["pr", "comment", "1", text]);
+    assert_eq!(posted.code, Some(0), "{posted:?}");
+}
+
+#[test]
+fn comments_while_tasks_are_built_amend_the_plan_and_each_gets_one_answer() {
+    let (stage, cruise) = blocked();
+    let waits = status(&stage)["waitingFor"].as_str().unwrap().to_owned();
+    assert!(
+        waits.contains("guide it by a comment on the pull request"),
+        "{waits}"
+    );
+    // One that landed is built again, another one is added; the one that is blocked still is.
+    comment(&stage, "EDIT(s/Write a.txt one/Write a.txt uno/)");
+    comment(&stage, "ADD c");
+    until("what was asked for", || {
+        states(&status(&stage)) == ["a landed", "b blocked", "a-2 landed", "c landed"]
+            || states(&status(&stage)) == ["a landed", "b blocked", "c landed", "a-2 landed"]
+    });
+    let branch = status(&stage)["branch"].as_str().unwrap().to_owned();
+    assert_eq!(stage.git(&["show", &format!("{branch}:a.txt")]), "uno");
+    // A person guides the one that is blocked.
+    comment(&stage, "EDIT(s/Write b.txt bad/Write b.txt two/)");
+    let ended = ended(cruise);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    for (file, word) in [("a", "uno"), ("b", "two"), ("c", "three")] {
+        assert_eq!(stage.git(&["show", &format!("main:{file}.txt")]), word);
+    }
+    assert!(stage.try_git(&["show", "main:plan.md"]).is_err());
+    assert_eq!(fixes(said(&stage.pull_request())).len(), 3);
+    // No commit of the branch ever had the tree that did not pass.
+    let log = stage.git(&["log", "--first-parent", "--format=%H", &branch]);
+    for commit in log.lines() {
+        let bad = stage.try_git(&["grep", "-qx", "bad", commit, "--", "*.txt"]);
+        assert!(bad.is_err(), "{commit}");
+    }
+    assert_eq!(stage.sandboxes(), Vec::<String>::new());
+}
+
+#[test]
+fn a_fixer_of_the_plan_changes_nothing_else_while_tasks_are_built() {
+    let (stage, cruise) = blocked();
+    comment(&stage, "STRAY");
+    until("the answer", || {
+        let said = said(&stage.pull_request());
+        said.iter()
+            .any(|text| text.contains("only `plan.md` changes here"))
+    });
+    let branch = status(&stage)["branch"].as_str().unwrap().to_owned();
+    let other = format!("{branch}:other.txt");
+    assert!(stage.try_git(&["show", &other]).is_err());
+    // It still listens.
+    comment(&stage, "EDIT(s/Write b.txt bad/Write b.txt two/)");
+    let ended = ended(cruise);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(stage.try_git(&["show", "main:other.txt"]).is_err());
+}
+
+#[test]
+fn a_pull_request_that_is_closed_while_tasks_are_built_ends_the_cruise() {
+    let (stage, cruise) = blocked();
+    let closed = stage.drive(&["pr", "close", "1"]);
+    assert_eq!(closed.code, Some(0), "{closed:?}");
+    let ended = ended(cruise);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert_eq!(
+        ended.document["failure"]["kind"], "pullRequestClosed",
+        "{ended:?}"
+    );
+    assert_eq!(stage.sandboxes(), Vec::<String>::new());
+}

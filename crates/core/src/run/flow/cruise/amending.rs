@@ -1,0 +1,326 @@
+//! Follows the plan while it is built. A run hears what people say on the pull request and amends the
+//! plan; its tasks follow: those that nobody began take what the plan says now, one at work starts anew
+//! from its commits, and one that landed gets another task on top of it.
+
+use super::super::super::model::{
+    Ask, Build, BuildStage, BuildTerms, Child, ChildState, Diagnosis, Flow, LineTerms,
+    OutcomeStatus, Run, RunMessage, TaskRecord, TaskState, Timer,
+};
+use super::super::{budget, shutdown, tree};
+use super::asks::{hand_down, skip};
+use super::board::Board;
+use super::{order, probe, stage, with_build};
+use crate::ids::{RunId, TaskId};
+use crate::plan::{Plan, PlanTask};
+use crate::problem::{Kind, Problem};
+use crate::time::Timestamp;
+
+/// The run that hears what people say about the plan now, where there is one.
+pub fn amending_run(run: &Run) -> Option<RunId> {
+    let Flow::Cruise { build } = &run.flow else {
+        return None;
+    };
+    let id = order::amending_id(&run.id, build.amending.runs);
+    let child = run.children.get(&id)?;
+    child.is_live().then_some(id)
+}
+
+/// Whether a child only listens: the cruise does not wait for it.
+pub(super) fn is_listener(run: &Run, id: &RunId) -> bool {
+    last(run).is_some_and(|(last, _)| last == *id)
+}
+
+/// The run that was started last.
+fn last(run: &Run) -> Option<(RunId, &Child)> {
+    let Flow::Cruise { build } = &run.flow else {
+        return None;
+    };
+    let id = order::amending_id(&run.id, build.amending.runs);
+    let child = run.children.get(&id)?;
+    Some((id, child))
+}
+
+/// Lets a run hear people while tasks are built.
+pub(super) fn listen(run: &mut Run, terms: &BuildTerms, line_terms: &LineTerms) {
+    let Flow::Cruise { build } = &run.flow else {
+        return;
+    };
+    let is_open = build.tasks.values().any(|task| !task.is_through());
+    let is_wanted = build.stage == BuildStage::Building && !build.amending.given_up && is_open;
+    if !is_wanted || amending_run(run).is_some() {
+        return;
+    }
+    let Some(request) = order::amending_request(run, line_terms) else {
+        return;
+    };
+    let number = build.amending.runs + 1;
+    let unstarted = Board::of(run, terms).unstarted().count();
+    let share = budget::share(run, unstarted + 2);
+    if share.is_used_up() {
+        return;
+    }
+    with_build(run, |build| {
+        build.amending.runs = number;
+        build.amending.dismissed = false;
+    });
+    let id = order::amending_id(&run.id, number);
+    tree::start(run, (id, order::amending_task()), request, share);
+}
+
+/// Asks it to end once nothing is left to do. Returns whether nobody listens any more.
+pub(super) fn dismiss(run: &mut Run) -> bool {
+    let Some(id) = amending_run(run) else {
+        return true;
+    };
+    let mut is_asked = false;
+    with_build(run, |build| {
+        is_asked = std::mem::replace(&mut build.amending.dismissed, true);
+    });
+    if !is_asked {
+        let ask = Ask::Conclude;
+        tree::tell(run, id, RunMessage::AskRun { ask });
+    }
+    false
+}
+
+/// Takes over what it made of the plan. Returns whether the cruise ends, because the pull request did.
+pub(super) fn take(run: &mut Run, now: Timestamp) -> bool {
+    let Some((_, child)) = last(run) else {
+        return false;
+    };
+    let report = child.report.clone();
+    let is_live = child.is_live();
+    let plan = report.as_ref().and_then(|report| report.plan.clone());
+    if let Some(plan) = plan.filter(|_| stage(run) == Some(BuildStage::Building)) {
+        amend(run, &plan);
+    }
+    match report.map(|report| report.state) {
+        Some(ChildState::Ended { status, failure }) if !is_live => {
+            listener_ended(run, status, failure, now)
+        }
+        Some(_) | None => false,
+    }
+}
+
+fn listener_ended(
+    run: &mut Run,
+    status: OutcomeStatus,
+    failure: Option<Problem>,
+    now: Timestamp,
+) -> bool {
+    let Flow::Cruise { build } = &mut run.flow else {
+        return false;
+    };
+    let is_building = matches!(build.stage, BuildStage::Building | BuildStage::Probing);
+    if build.amending.dismissed || build.amending.given_up || !is_building {
+        return false;
+    }
+    match failure {
+        None if status == OutcomeStatus::Succeeded => {
+            let problem = Problem::new(
+                Kind::TasksFailed,
+                "the pull request was merged before every task had landed",
+            )
+            .hint("what landed is on the base; start another cruise for the rest");
+            shutdown::abandon(run, OutcomeStatus::NeedsHuman, Some(problem), now);
+            true
+        }
+        Some(problem) if problem.kind == Kind::PullRequestClosed => {
+            shutdown::abandon(run, OutcomeStatus::Cancelled, Some(problem), now);
+            true
+        }
+        failure => {
+            build.amending.given_up = true;
+            let why = failure.map_or_else(|| "it was stopped".to_owned(), |one| one.to_string());
+            run.warnings.push(format!(
+                "comments are answered once all tasks have landed: the run that reads them ended: {why}"
+            ));
+            false
+        }
+    }
+}
+
+/// Lets the tasks follow the plan. What cannot follow yet does once its run or its landing has ended.
+fn amend(run: &mut Run, new: &Plan) {
+    let Flow::Cruise { build } = &mut run.flow else {
+        return;
+    };
+    let agreed = match (&build.amending.agreed, &mut build.plan) {
+        (Some(agreed), Some(_)) if agreed != new => agreed.clone(),
+        (_, _) => return,
+    };
+    let mut settled = Plan { tasks: Vec::new() };
+    let (mut changed, mut at_work, mut dropped) = (Vec::new(), Vec::new(), Vec::new());
+    for task in &new.tasks {
+        let before = of(&agreed, &task.id);
+        let is_same = before == Some(task);
+        let state = build.tasks.get(&task.id).map(|record| record.state.clone());
+        let follows = match state {
+            _ if is_same => true,
+            None => {
+                add(build, task.clone());
+                changed.push(task.id.clone());
+                true
+            }
+            Some(TaskState::Waiting { .. } | TaskState::Blocked { .. }) => {
+                replace(build, before, task);
+                changed.push(task.id.clone());
+                true
+            }
+            Some(TaskState::Building { run }) => {
+                at_work.push(run);
+                false
+            }
+            Some(TaskState::Landing { .. }) => false,
+            Some(TaskState::Landed { .. }) => {
+                changed.push(build_again(build, before, task, new));
+                true
+            }
+            // A person left it out.
+            Some(TaskState::Skipped) => true,
+        };
+        let agreed = if follows { Some(task) } else { before };
+        settled.tasks.extend(agreed.cloned());
+    }
+    for task in &agreed.tasks {
+        if of(new, &task.id).is_some() {
+            continue;
+        }
+        match build.tasks.get(&task.id).map(|record| &record.state) {
+            Some(TaskState::Landing { .. }) => settled.tasks.push(task.clone()),
+            Some(
+                TaskState::Waiting { .. } | TaskState::Blocked { .. } | TaskState::Building { .. },
+            ) => dropped.push(task.id.clone()),
+            Some(TaskState::Landed { .. } | TaskState::Skipped) | None => {}
+        }
+    }
+    build.amending.agreed = Some(settled);
+    for task in &dropped {
+        skip(run, task);
+    }
+    for id in at_work {
+        tree::stop_child(run, &id);
+    }
+    if changed.is_empty() && dropped.is_empty() {
+        return;
+    }
+    with_build(run, set_order);
+    run.timers.remove(&Timer::Inactivity);
+    probe::again(run, &changed);
+}
+
+fn of<'p>(plan: &'p Plan, id: &TaskId) -> Option<&'p PlanTask> {
+    plan.tasks.iter().find(|task| task.id == *id)
+}
+
+/// Adds a task at the end: it waits for those that change the same files.
+fn add(build: &mut Build, task: PlanTask) {
+    let record = TaskRecord::new(task.title.clone(), Vec::new());
+    build.tasks.insert(task.id.clone(), record);
+    if let Some(plan) = &mut build.plan {
+        plan.tasks.push(task);
+    }
+}
+
+/// Takes over what the plan says of a task now. What a person accepted of an entry stands.
+fn replace(build: &mut Build, before: Option<&PlanTask>, task: &PlanTask) {
+    let planned = build.plan.iter_mut().flat_map(|plan| &mut plan.tasks);
+    for one in planned.filter(|one| one.id == task.id) {
+        let mut new = task.clone();
+        for entry in &mut new.acceptance {
+            let old = before.and_then(|old| old.acceptance.iter().find(|old| *old == entry));
+            let accepted = one
+                .acceptance
+                .iter()
+                .find(|accepted| accepted.id == entry.id);
+            if let (Some(_), Some(accepted)) = (old, accepted) {
+                *entry = accepted.clone();
+            }
+        }
+        *one = new;
+    }
+    let Some(record) = build.tasks.get_mut(&task.id) else {
+        return;
+    };
+    record.title.clone_from(&task.title);
+    let (TaskState::Waiting { diagnosis } | TaskState::Blocked { diagnosis, .. }) = &record.state
+    else {
+        return;
+    };
+    let diagnosis = diagnosis.clone().map(|diagnosis| Diagnosis {
+        what: format!("The plan was amended since. {}", diagnosis.what),
+        ..diagnosis
+    });
+    record.attempts = 0;
+    record.outages = 0;
+    record.state = TaskState::Waiting { diagnosis };
+}
+
+/// A task that landed is built once more, as another one. Returns the id of that.
+fn build_again(
+    build: &mut Build,
+    before: Option<&PlanTask>,
+    task: &PlanTask,
+    new: &Plan,
+) -> TaskId {
+    let is_taken = |id: &TaskId| build.tasks.contains_key(id) || of(new, id).is_some();
+    let mut number = 2;
+    let mut id = TaskId::new(format!("{}-{number}", task.id));
+    while is_taken(&id) {
+        number += 1;
+        id = TaskId::new(format!("{}-{number}", task.id));
+    }
+    let mut again = task.clone();
+    again.id = id.clone();
+    again.description = format!(
+        "{}\n\nTask `{}` has landed. The plan was amended since: change what landed so that it does \
+         what the plan says now.",
+        task.description, task.id
+    );
+    if !again.depends_on.contains(&task.id) {
+        again.depends_on.push(task.id.clone());
+    }
+    for one in build.plan.iter_mut().flat_map(|plan| &mut plan.tasks) {
+        if one.id == task.id {
+            // What the plan does not ask for any more need not be shown.
+            let old = before.map_or(&[][..], |before| &before.acceptance);
+            let stays = |id: &str| {
+                let mut both = old.iter().filter(|entry| task.acceptance.contains(entry));
+                both.any(|entry| entry.id == id)
+            };
+            one.acceptance.retain(|entry| stays(&entry.id));
+        } else if one.depends_on.contains(&task.id) {
+            one.depends_on.push(id.clone());
+        }
+    }
+    add(build, again);
+    id
+}
+
+/// Tells tasks that nobody began what they wait for now.
+fn set_order(build: &mut Build) {
+    let Some(plan) = &build.plan else {
+        return;
+    };
+    let order = plan.order();
+    for (id, record) in &mut build.tasks {
+        if matches!(
+            record.state,
+            TaskState::Waiting { .. } | TaskState::Blocked { .. }
+        ) {
+            record.after = order.waits_for(id).to_vec();
+        }
+    }
+    let skipped = build.tasks.iter();
+    let skipped = skipped.filter(|(_, record)| record.state == TaskState::Skipped);
+    let skipped: Vec<TaskId> = skipped.map(|(id, _)| id.clone()).collect();
+    // One pass for each is enough, whatever their order.
+    for _ in 0..=skipped.len() {
+        let is_changed = skipped
+            .iter()
+            .fold(false, |is_changed, id| hand_down(build, id) || is_changed);
+        if !is_changed {
+            break;
+        }
+    }
+}
