@@ -20,21 +20,22 @@ pub use flow::{
     validating_run,
 };
 pub use model::{
-    Adopted, AfterEnd, AgentJob, Answer, Approved, Ask, BranchAt, BranchTip, Build, BuildStage,
-    BuildTerms, CarOrder, ChangedLines, Checked, Child, ChildReport, ChildStage, ChildState, Ci,
-    ClosingPost, CommitSummary, ContractCheck, Counts, Description, Diagnosis, DoneWhen, Doubt,
-    EVENT_FORMAT, Effect, EffectResult, Ending, Entry, Event, FinishTerms, FixerResult, Flow,
-    ForgeAct, ForgeAnswer, Halt, Heard, HoldFor, IgnoredComment, Injected, Interrupted, JobComment,
-    JobFinding, JobInput, JobRecord, Judged, Ledger, Level, Life, Line, LineAct, LineAnswer,
-    LineRemark, LineTerms, Makes, Merge, MergeStep, MergeWhen, Note, Notice, NoticeEvent, Notices,
-    Objected, OpenNotice, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, Panel, Parent, Part, Pause,
+    Adopted, AfterEnd, AgentJob, Answer, Approved, Ask, AuditFinding, BranchAt, BranchTip, Build,
+    BuildStage, BuildTerms, CarOrder, ChangedLines, Checked, Child, ChildReport, ChildStage,
+    ChildState, Ci, ClosingPost, CommitSummary, Confirmed, ContractCheck, Counts, Description,
+    Diagnosis, DoneWhen, Doubt, EVENT_FORMAT, Effect, EffectResult, Ending, Entry, Event,
+    FinishTerms, FixerResult, Flow, ForgeAct, ForgeAnswer, Halt, Heard, HoldFor, IgnoredComment,
+    Injected, Interrupted, JobComment, JobEntry, JobFinding, JobInput, JobRecord, JudgeCheck,
+    Judged, JudgedEntry, Ledger, Level, Life, Line, LineAct, LineAnswer, LineRemark, LineTerms,
+    Makes, Merge, MergeStep, MergeWhen, Note, Notice, NoticeEvent, Notices, Objected, OpenNotice,
+    Opinion, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, Panel, Parent, Part, Pause,
     PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck, PlanFrom, PollResult, Posting,
     Publish, Published, Receipt, ReceiptResult, Record, Remark, RemarkRecord, Request, ResumeStep,
     Resumption, Retry, ReviewOf, ReviewRecord, ReviewTerms, RollBackCost, Round, RoundJob,
     RoundRecord, RoundStep, Run, RunKind, RunMessage, STATE_FORMAT, SeverityTotals, Shutdown,
     ShutdownStep, SpawnStage, Spent, Stage, TaskOrder, TaskRecord, TaskScope, TaskState, Threads,
-    Timer, UnreadableFormat, VerifiedAgainst, Watch, WatchTerms, Whole, WholeTerms, Work,
-    is_actionable, read_event, read_run, reply_key, write_event, write_run,
+    Timer, UnreadableFormat, Validation, VerifiedAgainst, Watch, WatchTerms, Whole, WholeTerms,
+    Work, is_actionable, read_event, read_run, reply_key, write_event, write_run,
 };
 pub use stats::{ReviewStats, Reviewing, review_stats};
 pub use status::{

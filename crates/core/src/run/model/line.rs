@@ -116,8 +116,30 @@ pub enum ReceiptResult {
     Proven,
     /// It did not.
     Failed,
-    /// It could not be run.
+    /// It could not be run, or nothing shows it.
     Unproven,
+    /// A validator judged that it is met, and named files that are there. No program showed it.
+    Judged,
+}
+
+impl ReceiptResult {
+    /// Whether there is evidence that the entry is met.
+    pub fn is_met(self) -> bool {
+        match self {
+            ReceiptResult::Proven | ReceiptResult::Judged => true,
+            ReceiptResult::Failed | ReceiptResult::Unproven => false,
+        }
+    }
+
+    /// The word in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReceiptResult::Proven => "proven",
+            ReceiptResult::Failed => "failed",
+            ReceiptResult::Unproven => "no evidence",
+            ReceiptResult::Judged => "judged",
+        }
+    }
 }
 
 /// What became of an act.
