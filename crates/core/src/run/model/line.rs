@@ -75,7 +75,7 @@ pub struct ContractCheck {
     pub task: TaskId,
     /// The entry's id within its task.
     pub id: String,
-    /// What it shows, in the words of the plan.
+    /// What it shows, in the words of the plan; empty for what a validator claims.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub criterion: String,
     /// The command.
@@ -85,6 +85,13 @@ pub struct ContractCheck {
     /// What its output must contain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contains: Option<String>,
+}
+
+impl ContractCheck {
+    /// Whether it checks what a validator claims.
+    pub fn is_claim(&self) -> bool {
+        self.criterion.is_empty()
+    }
 }
 
 /// What came of one entry.
