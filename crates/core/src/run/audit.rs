@@ -196,3 +196,96 @@ fn gaps(task: &TaskAudit) -> Vec<String> {
     })
     .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::{JudgedEntry, Opinion, TaskRecord};
+    use super::*;
+    use crate::plan::Acceptance;
+
+    fn task() -> PlanTask {
+        PlanTask {
+            id: TaskId::new("login"),
+            title: "Log in".to_owned(),
+            description: String::new(),
+            acceptance: vec![Acceptance::judged("a1", "it refuses an empty name")],
+            depends_on: Vec::new(),
+            paths: Vec::new(),
+            checks: Vec::new(),
+        }
+    }
+
+    fn judged(status: Standing, result: ReceiptResult) -> TaskAudit {
+        let record = TaskRecord {
+            title: "Log in".to_owned(),
+            after: Vec::new(),
+            state: TaskState::Landed {
+                commit: CommitSha::new("c".repeat(40)),
+            },
+            attempts: 1,
+            outages: 0,
+            held_until: None,
+            runs: Vec::new(),
+            outside: Vec::new(),
+            handoff: None,
+        };
+        let entry = JudgedEntry {
+            task: TaskId::new("login"),
+            id: "a1".to_owned(),
+            status,
+            result,
+            note: None,
+            places: vec![Cited {
+                file: "src/login.rs".to_owned(),
+                line: Some(3),
+            }],
+            proof: None,
+            receipt: None,
+            why: Some("the validator says so".to_owned()),
+        };
+        let build = Build {
+            tasks: [(TaskId::new("login"), record)].into(),
+            opinion: Some(Opinion {
+                entries: vec![entry],
+                ..Opinion::default()
+            }),
+            ..Build::default()
+        };
+        of_task(&build, &task())
+    }
+
+    #[test]
+    fn what_a_validator_says_of_a_landed_task_shows_in_its_status_and_its_gaps() {
+        use ReceiptResult::{Failed, Judged, Unproven};
+        let table = [
+            (Standing::Implemented, Judged, TaskResult::Implemented, None),
+            (
+                Standing::Missing,
+                Failed,
+                TaskResult::Partial,
+                Some("not met"),
+            ),
+            (
+                Standing::Missing,
+                Unproven,
+                TaskResult::Implemented,
+                Some("no evidence"),
+            ),
+            (
+                Standing::Deviated,
+                Unproven,
+                TaskResult::Deviated,
+                Some("no evidence"),
+            ),
+        ];
+        for (status, result, expected, gap) in table {
+            let found = judged(status, result);
+            assert_eq!(found.status, expected, "{status:?} {result:?}");
+            let told = gap.map(|gap| format!("task `login`: {gap}: it refuses an empty name"));
+            assert_eq!(gaps(&found), Vec::from_iter(told), "{status:?} {result:?}");
+            let evidence = &found.evidence[0];
+            assert_eq!(evidence.place.is_some(), result == Judged, "{status:?}");
+            assert_eq!(evidence.actual.as_deref(), Some("the validator says so"));
+        }
+    }
+}

@@ -78,7 +78,10 @@ fn a_strict_cruise_passes_with_a_validator_that_names_what_it_saw() {
     assert_eq!(audit["additions"], json!(["a file that nobody asked for"]));
     assert_eq!(audit["gaps"], json!([]), "{audit}");
     let said = crate::stage::said(&stage.pull_request()).join("\n");
-    assert!(said.contains("| `a seen` | judged by `a.txt:1` |"), "{said}");
+    assert!(
+        said.contains("| `a seen` | judged by `a.txt:1` |"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! A validator judges what no program checks, before what a cruise built goes to the base.
 
 use super::scene::{Scene, head};
-use crate::common::{self, agent_ended, agent_said, verification};
+use crate::common::{self, agent_ended, agent_said};
 use drive_core::agent::{Failure, Role};
 use drive_core::ids::{BranchName, CommitSha, PrNumber, TaskId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     ContractCheck, DoneWhen, Effect, EffectResult, JudgeCheck, Level, LineAnswer, Makes, Opinion,
-    Phase, PhaseTerms, Published, Receipt, ReceiptResult, Stage, Timer, WholeTerms,
+    Phase, PhaseTerms, Published, Receipt, ReceiptResult, Stage, Timer, WholeTerms, fold,
 };
 
 const MET: &str = r#"{"tasks": [{"id": "login", "status": "implemented",
@@ -56,17 +56,11 @@ fn terms(level: Level) -> PhaseTerms {
 
 fn scene(level: Level, answers: &[&str]) -> Scene {
     let mut scene = Scene::begin(terms(level));
+    scene.line = Some(CommitSha::new("c".repeat(40)));
     for answer in answers {
         scene.agent(Role::Validator, agent_said(answer));
     }
     scene
-}
-
-/// The first commit of a fixer passes on the branch as it was.
-fn passes(scene: &mut Scene) {
-    let (head, base) = (CommitSha::new(head(1)), CommitSha::new("c".repeat(40)));
-    let report = Box::new(verification::passed(&head, &base));
-    scene.answer("verify", EffectResult::Verified { base, report });
 }
 
 /// The next check of a contract gets these results, with the exit codes of commands that ran.
@@ -139,11 +133,13 @@ fn a_strict_cruise_merges_what_a_validator_judged_with_evidence() {
     for words in [
         "an empty name is refused",
         "Task `login`, entry `runs`: proven",
-        &"c".repeat(40),
+        &"b".repeat(40),
     ] {
         assert!(job.prompt.contains(words), "{}", job.prompt);
     }
     assert_eq!(job.input.entries[0].id, "a1");
+    let again = fold(common::run_id(), scene.journal.clone()).unwrap();
+    assert_eq!(again, scene.run, "the journal alone decides");
 }
 
 #[test]
@@ -185,7 +181,6 @@ fn a_counterexample_that_fails_is_a_fixers_work_and_the_next_commit_is_judged_ag
         let mut scene = scene(level, &[MISSING, MET]);
         checks(&mut scene, &[RUNS]);
         checks(&mut scene, &[REFUTED]);
-        passes(&mut scene);
         scene.settle();
         let fixer = scene
             .jobs
@@ -216,7 +211,6 @@ fn a_counterexample_that_still_fails_needs_a_person() {
         checks(&mut scene, &[RUNS]);
         checks(&mut scene, &[REFUTED]);
     }
-    passes(&mut scene);
     scene.settle();
     assert_eq!(
         left(&scene),
@@ -237,9 +231,7 @@ fn only_a_confirmed_critical_finding_stands_in_the_way_of_a_strict_cruise() {
         (("1", ReceiptResult::Proven, Some(0)), true),
     ] {
         let mut scene = scene(Level::Strict, &[&critical, &critical]);
-        if !merges {
-            passes(&mut scene);
-        }
+        if !merges {}
         for _ in 0..2 {
             checks(&mut scene, &[RUNS]);
             checks(
@@ -295,7 +287,7 @@ fn an_unusable_answer_is_asked_for_once_more_and_never_passes() {
 
 #[test]
 fn a_validator_whose_model_is_away_is_waited_for() {
-    let mut scene = Scene::begin(terms(Level::Strict));
+    let mut scene = scene(Level::Strict, &[]);
     scene.agent(
         Role::Validator,
         agent_ended(Some(Failure::Model { status: Some(529) })),
@@ -327,14 +319,21 @@ fn an_answer_about_another_commit_is_dropped() {
         |effect| matches!(effect, Effect::RunAgent { job, .. } if job.role == Role::Validator),
     );
     assert_eq!(scene.cruise().stage, Stage::Judging);
-    let moved = Problem::new(Kind::BranchMoved, "the branch has moved");
-    scene.answer("runAgent", EffectResult::Failed { problem: moved });
-    passes(&mut scene);
+    // It was told of one commit, and another one was on the branch when it ended.
+    let problem = Problem::new(Kind::BranchMoved, "the branch has moved");
+    scene.answer("runAgent", EffectResult::Failed { problem });
+    scene.answer("integrate", common::integrated('7'));
     scene.settle();
     let checked = scene.cruise().whole.checked.as_ref().unwrap();
-    assert_eq!(Some(&checked.commit), scene.run.work.head_sha.as_ref());
-    assert_ne!(checked.commit, CommitSha::new("c".repeat(40)));
+    assert_eq!(checked.commit, CommitSha::new("7".repeat(40)));
     assert!(checked.opinion.is_some());
+    assert_eq!(validators(&scene), 1);
+    let job = scene
+        .jobs
+        .iter()
+        .find(|job| job.role == Role::Validator)
+        .unwrap();
+    assert!(job.prompt.contains(&"7".repeat(40)), "{}", job.prompt);
 }
 
 #[test]

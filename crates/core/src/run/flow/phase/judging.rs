@@ -100,6 +100,8 @@ impl PhaseFlow<'_> {
         }
         let mut job = self.phase_job(&self.terms.reviewer, Role::Validator, prompt);
         job.input.ask_to_judge(self.to_judge());
+        // Authors and reviewers speak there.
+        job.input.pull_request = None;
         job.round = self.state.whole.waves + 1;
         job
     }
