@@ -1,7 +1,9 @@
 //! The audit of a cruise: `drive.audit/1`.
 
 use super::value::Sha;
-use drive_core::run::{Audit, Evidence, ReceiptResult, Run, Spent, TaskAudit, TaskResult};
+use drive_core::run::{
+    Audit, AuditFinding, Evidence, ReceiptResult, Run, Spent, TaskAudit, TaskResult,
+};
 use drive_core::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,6 +23,8 @@ pub(crate) struct AuditDocument {
     tasks: Vec<TaskDocument>,
     /// Findings about the whole.
     findings: Vec<FindingDocument>,
+    /// What was built though no task asks for it.
+    additions: Vec<String>,
     /// What is left to do.
     gaps: Vec<String>,
     phases: Vec<PhaseCost>,
@@ -42,6 +46,7 @@ enum TaskStatus {
     Implemented,
     Partial,
     Missing,
+    Deviated,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -50,6 +55,9 @@ struct EvidenceDocument {
     criterion: String,
     /// The command that checks it; null where no program can.
     command: Option<Vec<String>>,
+    /// The file in which a validator saw that it is met.
+    file: Option<String>,
+    line: Option<u64>,
     expected: Option<String>,
     actual: Option<String>,
     result: EvidenceResult,
@@ -59,9 +67,14 @@ struct EvidenceDocument {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 enum EvidenceResult {
+    /// A program showed that it is met.
     Proven,
+    /// A program showed that it is not met.
     Failed,
+    /// Nothing shows it.
     Unproven,
+    /// A validator judged that it is met, and named a file that is there.
+    Judged,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -72,6 +85,8 @@ struct FindingDocument {
     file: Option<String>,
     line: Option<u64>,
     detail: String,
+    /// Whether a command failed because of it.
+    confirmed: bool,
 }
 
 /// What one phase took.
@@ -112,7 +127,8 @@ impl AuditDocument {
             level: audit.level.as_str(),
             commit: audit.commit.as_ref().map(Sha::new),
             tasks: audit.tasks.iter().map(TaskDocument::from).collect(),
-            findings: Vec::new(),
+            findings: audit.findings.iter().map(FindingDocument::from).collect(),
+            additions: audit.additions.clone(),
             gaps: audit.gaps.clone(),
             phases,
         }
@@ -128,6 +144,7 @@ impl From<&TaskAudit> for TaskDocument {
                 TaskResult::Implemented => TaskStatus::Implemented,
                 TaskResult::Partial => TaskStatus::Partial,
                 TaskResult::Missing => TaskStatus::Missing,
+                TaskResult::Deviated => TaskStatus::Deviated,
             },
             evidence: task.evidence.iter().map(EvidenceDocument::from).collect(),
         }
@@ -139,13 +156,29 @@ impl From<&Evidence> for EvidenceDocument {
         Self {
             criterion: one.criterion.clone(),
             command: (!one.command.is_empty()).then(|| one.command.clone()),
+            file: one.place.as_ref().map(|place| place.file.clone()),
+            line: one.place.as_ref().and_then(|place| place.line),
             expected: one.expected.clone(),
             actual: one.actual.clone(),
             result: match one.result {
                 ReceiptResult::Proven => EvidenceResult::Proven,
                 ReceiptResult::Failed => EvidenceResult::Failed,
                 ReceiptResult::Unproven => EvidenceResult::Unproven,
+                ReceiptResult::Judged => EvidenceResult::Judged,
             },
+        }
+    }
+}
+
+impl From<&AuditFinding> for FindingDocument {
+    fn from(one: &AuditFinding) -> Self {
+        Self {
+            severity: one.severity.name().to_owned(),
+            title: one.title.clone(),
+            file: one.place.as_ref().map(|place| place.file.clone()),
+            line: one.place.as_ref().and_then(|place| place.line),
+            detail: one.detail.clone(),
+            confirmed: one.confirmed.is_some(),
         }
     }
 }

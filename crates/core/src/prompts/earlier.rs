@@ -23,6 +23,21 @@ pub struct Answered {
     pub answer: String,
 }
 
+/// What every reviewer is told.
+pub(super) fn reviewed(
+    task: &str,
+    base: &str,
+    earlier: &Earlier<'_>,
+    diff: &str,
+) -> Vec<(&'static str, String)> {
+    vec![
+        ("task", fenced(task, "")),
+        ("base", base.to_owned()),
+        ("earlier", text(earlier)),
+        ("diff", fenced(diff, "diff")),
+    ]
+}
+
 /// What the reviewer said before, with the rules that follow from it; nothing in a first review.
 pub(super) fn text(earlier: &Earlier<'_>) -> String {
     let Some(commit) = earlier.commit else {

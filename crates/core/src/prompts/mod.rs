@@ -8,10 +8,12 @@ mod earlier;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod validation;
 
 pub use batch::{BatchComment, Claimed, GivenOn};
 pub use earlier::{Answered, Earlier};
 pub use rules::{LONGEST_RULES, RULE_FILES, cut_rules, rule_files, with_rules};
+pub use validation::{JudgeEntry, ShownReceipt};
 
 use crate::problem::{Kind, Problem};
 use crate::review::{Domain, Subject};
@@ -42,11 +44,13 @@ pub enum PromptName {
     Plan,
     /// Resolve the conflicts of a merge.
     Merge,
+    /// Judge what was built against its contract.
+    Validate,
 }
 
 impl PromptName {
     /// All values.
-    pub const ALL: [PromptName; 8] = [
+    pub const ALL: [PromptName; 9] = [
         PromptName::Name,
         PromptName::Review,
         PromptName::ReviewDomain,
@@ -55,6 +59,7 @@ impl PromptName {
         PromptName::Fix,
         PromptName::Plan,
         PromptName::Merge,
+        PromptName::Validate,
     ];
 
     /// The name of its file, without `.md`.
@@ -68,6 +73,7 @@ impl PromptName {
             PromptName::Fix => "fix",
             PromptName::Plan => "plan",
             PromptName::Merge => "merge",
+            PromptName::Validate => "validate",
         }
     }
 
@@ -81,6 +87,7 @@ impl PromptName {
             PromptName::Fix => include_str!("fix.md"),
             PromptName::Plan => include_str!("plan.md"),
             PromptName::Merge => include_str!("merge.md"),
+            PromptName::Validate => include_str!("validate.md"),
         }
     }
 
@@ -110,6 +117,7 @@ impl PromptName {
             ],
             PromptName::Plan => &["task", "plan_path"],
             PromptName::Merge => &["task", "branch", "files"],
+            PromptName::Validate => &["commit", "entries", "receipts", "ids"],
         }
     }
 
@@ -123,6 +131,7 @@ impl PromptName {
             PromptName::Fix => &["plan_error", "comments", "ids"],
             PromptName::Plan => &["task", "plan_path"],
             PromptName::Merge => &["task", "branch", "files"],
+            PromptName::Validate => &["entries", "receipts", "ids"],
         }
     }
 }
@@ -206,6 +215,15 @@ pub enum Prompt<'a> {
         /// The files with conflicts, one a line.
         files: &'a str,
     },
+    /// Judge what was built against its contract.
+    Validate {
+        /// The commit that holds it.
+        commit: &'a str,
+        /// The entries to judge.
+        entries: &'a [JudgeEntry<'a>],
+        /// What programs showed of it.
+        receipts: &'a [ShownReceipt<'a>],
+    },
 }
 
 impl Prompt<'_> {
@@ -220,6 +238,7 @@ impl Prompt<'_> {
             Prompt::Fix { .. } => PromptName::Fix,
             Prompt::Plan { .. } => PromptName::Plan,
             Prompt::Merge { .. } => PromptName::Merge,
+            Prompt::Validate { .. } => PromptName::Validate,
         }
     }
 
@@ -231,7 +250,7 @@ impl Prompt<'_> {
                 base,
                 earlier,
                 diff,
-            } => reviewed(task, base, earlier, diff),
+            } => earlier::reviewed(task, base, earlier, diff),
             Prompt::ReviewDomain {
                 task,
                 base,
@@ -241,7 +260,7 @@ impl Prompt<'_> {
                 subject,
                 pull_request,
             } => {
-                let mut values = reviewed(task, base, earlier, diff);
+                let mut values = earlier::reviewed(task, base, earlier, diff);
                 values.extend([
                     ("domain", domain.name().to_owned()),
                     ("instructions", own.instructions(domain, subject)),
@@ -287,22 +306,18 @@ impl Prompt<'_> {
                 ("branch", one_line(branch)),
                 ("files", fenced(files, "")),
             ],
+            Prompt::Validate {
+                commit,
+                entries,
+                receipts,
+            } => vec![
+                ("commit", one_line(commit)),
+                ("entries", validation::entries(entries)),
+                ("receipts", validation::receipts(receipts)),
+                ("ids", validation::ids(entries)),
+            ],
         }
     }
-}
-
-fn reviewed(
-    task: &str,
-    base: &str,
-    earlier: &Earlier<'_>,
-    diff: &str,
-) -> Vec<(&'static str, String)> {
-    vec![
-        ("task", fenced(task, "")),
-        ("base", base.to_owned()),
-        ("earlier", earlier::text(earlier)),
-        ("diff", fenced(diff, "diff")),
-    ]
 }
 
 /// The templates of a run: the shipped ones, and what a user put over them.

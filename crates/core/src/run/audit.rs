@@ -1,8 +1,12 @@
 //! The audit of a cruise: what became of every task, and what proves it.
 //!
-//! What a program showed is evidence; what an agent said is not.
+//! What a program showed proves an entry. What a validator said is its judgement, and counts as no more
+//! than that: only with files that are there, or with a command that failed.
 
-use super::model::{Build, Flow, Level, Receipt, ReceiptResult, Run, TaskState};
+use super::model::{
+    AuditFinding, Build, Flow, JudgedEntry, Level, Receipt, ReceiptResult, Run, TaskState,
+};
+use crate::agent::answer::{Cited, Standing};
 use crate::ids::{CommitSha, TaskId};
 use crate::plan::{Acceptance, Check, PlanTask};
 
@@ -15,6 +19,10 @@ pub struct Audit {
     pub commit: Option<CommitSha>,
     /// Every task of the plan, in its order.
     pub tasks: Vec<TaskAudit>,
+    /// What a validator found in the whole, the worst first.
+    pub findings: Vec<AuditFinding>,
+    /// What was built though no task asks for it.
+    pub additions: Vec<String>,
     /// What is left to do.
     pub gaps: Vec<String>,
 }
@@ -41,6 +49,8 @@ pub enum TaskResult {
     Partial,
     /// It did not land.
     Missing,
+    /// It landed, and a validator says that it was built in another way than planned.
+    Deviated,
 }
 
 /// One acceptance entry and what shows it.
@@ -48,8 +58,11 @@ pub enum TaskResult {
 pub struct Evidence {
     /// What must be true.
     pub criterion: String,
-    /// The command that checks it; none where only a person or an agent can judge it.
+    /// The command that checks it; none where only a person or an agent can judge it, unless a
+    /// validator gave one that failed.
     pub command: Vec<String>,
+    /// Where a validator saw that it is met.
+    pub place: Option<Cited>,
     /// What was expected of it.
     pub expected: Option<String>,
     /// What came of it.
@@ -65,10 +78,19 @@ pub fn audit(run: &Run) -> Option<Audit> {
     };
     let plan = build.plan.as_ref()?;
     let tasks: Vec<TaskAudit> = plan.tasks.iter().map(|task| of_task(build, task)).collect();
+    let opinion = build.opinion.clone().unwrap_or_default();
+    let mut gaps: Vec<String> = tasks.iter().flat_map(gaps).collect();
+    let confirmed = opinion
+        .findings
+        .iter()
+        .filter(|one| one.confirmed.is_some());
+    gaps.extend(confirmed.map(|one| format!("{} finding: {}", one.severity.name(), one.title)));
     Some(Audit {
         level: build.level,
         commit: build.checked.clone().or_else(|| tip(build)),
-        gaps: tasks.iter().flat_map(gaps).collect(),
+        findings: opinion.findings,
+        additions: opinion.additions,
+        gaps,
         tasks,
     })
 }
@@ -87,12 +109,16 @@ fn of_task(build: &Build, task: &PlanTask) -> TaskAudit {
     let has_failed = evidence
         .iter()
         .any(|one| one.result == ReceiptResult::Failed);
+    let judged = build.opinion.iter().flat_map(|opinion| &opinion.entries);
+    let mut judged = judged.filter(|one| one.task == task.id);
+    let is_deviated = judged.any(|one| one.status == Standing::Deviated);
     TaskAudit {
         id: task.id.clone(),
         title: task.title.clone(),
         status: match (is_landed, has_failed) {
             (false, _) => TaskResult::Missing,
             (true, true) => TaskResult::Partial,
+            (true, false) if is_deviated => TaskResult::Deviated,
             (true, false) => TaskResult::Implemented,
         },
         evidence,
@@ -103,23 +129,57 @@ fn of_entry(build: &Build, task: &TaskId, entry: &Acceptance) -> Evidence {
     let is_it = |one: &&Receipt| one.task == *task && one.id == entry.id;
     let receipt = build.receipts.iter().find(is_it);
     let run = match &entry.check {
-        Check::Judge => None,
-        Check::Command(run) | Check::Observe(run) => Some(run),
+        Check::Judge => {
+            let opinion = build.opinion.as_ref();
+            let judged = opinion.and_then(|opinion| opinion.of(task, &entry.id));
+            let failure = opinion.and_then(|opinion| opinion.failure.as_deref());
+            return of_judged(entry, judged, failure);
+        }
+        Check::Command(run) | Check::Observe(run) => run,
     };
     Evidence {
         criterion: entry.text.clone(),
-        command: run.map_or_else(Vec::new, |run| run.command.clone()),
-        expected: run.map(|run| match &run.expect.contains {
-            Some(words) => format!("exit {}, prints `{words}`", run.expect.exit),
-            None => format!("exit {}", run.expect.exit),
-        }),
-        actual: receipt.map(|one| match (one.exit, &one.why) {
-            (Some(exit), None) => format!("exit {exit}"),
-            (Some(exit), Some(why)) => format!("exit {exit}: {why}"),
-            (None, Some(why)) => why.clone(),
-            (None, None) => "the command did not exit".to_owned(),
-        }),
+        command: run.command.clone(),
+        place: None,
+        expected: Some(expected(run.expect.exit, run.expect.contains.as_deref())),
+        actual: receipt.map(actual),
         result: receipt.map_or(ReceiptResult::Unproven, |one| one.result),
+    }
+}
+
+fn of_judged(entry: &Acceptance, judged: Option<&JudgedEntry>, failure: Option<&str>) -> Evidence {
+    let result = judged.map_or(ReceiptResult::Unproven, |one| one.result);
+    let shown = judged.filter(|_| result == ReceiptResult::Failed);
+    let shown = shown.and_then(|one| Some((one.proof.as_ref()?, one.receipt.as_ref()?)));
+    let why = judged.and_then(|one| one.why.as_deref().or(one.note.as_deref()));
+    Evidence {
+        criterion: entry.text.clone(),
+        command: shown.map_or_else(Vec::new, |(proof, _)| proof.command.clone()),
+        place: judged
+            .filter(|_| result == ReceiptResult::Judged)
+            .and_then(|one| one.places.first().cloned()),
+        expected: shown.map(|(proof, _)| expected(proof.exit, proof.contains.as_deref())),
+        actual: match shown {
+            Some((_, receipt)) => Some(actual(receipt)),
+            None => why.or(failure).map(str::to_owned),
+        },
+        result,
+    }
+}
+
+fn expected(exit: i32, contains: Option<&str>) -> String {
+    match contains {
+        Some(words) => format!("exit {exit}, prints `{words}`"),
+        None => format!("exit {exit}"),
+    }
+}
+
+fn actual(one: &Receipt) -> String {
+    match (one.exit, &one.why) {
+        (Some(exit), None) => format!("exit {exit}"),
+        (Some(exit), Some(why)) => format!("exit {exit}: {why}"),
+        (None, Some(why)) => why.clone(),
+        (None, None) => "the command did not exit".to_owned(),
     }
 }
 
@@ -127,15 +187,105 @@ fn gaps(task: &TaskAudit) -> Vec<String> {
     if task.status == TaskResult::Missing {
         return vec![format!("task `{}` did not land", task.id)];
     }
-    let open = task
-        .evidence
-        .iter()
-        .filter(|one| one.result != ReceiptResult::Proven);
+    let open = task.evidence.iter().filter(|one| !one.result.is_met());
     open.map(|one| match one.result {
         ReceiptResult::Failed => format!("task `{}`: not met: {}", task.id, one.criterion),
-        ReceiptResult::Unproven | ReceiptResult::Proven => {
+        ReceiptResult::Unproven | ReceiptResult::Proven | ReceiptResult::Judged => {
             format!("task `{}`: no evidence: {}", task.id, one.criterion)
         }
     })
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::{JudgedEntry, Opinion, TaskRecord};
+    use super::*;
+    use crate::plan::Acceptance;
+
+    fn task() -> PlanTask {
+        PlanTask {
+            id: TaskId::new("login"),
+            title: "Log in".to_owned(),
+            description: String::new(),
+            acceptance: vec![Acceptance::judged("a1", "it refuses an empty name")],
+            depends_on: Vec::new(),
+            paths: Vec::new(),
+            checks: Vec::new(),
+        }
+    }
+
+    fn judged(status: Standing, result: ReceiptResult) -> TaskAudit {
+        let record = TaskRecord {
+            title: "Log in".to_owned(),
+            after: Vec::new(),
+            state: TaskState::Landed {
+                commit: CommitSha::new("c".repeat(40)),
+            },
+            attempts: 1,
+            outages: 0,
+            held_until: None,
+            runs: Vec::new(),
+            outside: Vec::new(),
+            handoff: None,
+        };
+        let entry = JudgedEntry {
+            task: TaskId::new("login"),
+            id: "a1".to_owned(),
+            status,
+            result,
+            note: None,
+            places: vec![Cited {
+                file: "src/login.rs".to_owned(),
+                line: Some(3),
+            }],
+            proof: None,
+            receipt: None,
+            why: Some("the validator says so".to_owned()),
+        };
+        let build = Build {
+            tasks: [(TaskId::new("login"), record)].into(),
+            opinion: Some(Opinion {
+                entries: vec![entry],
+                ..Opinion::default()
+            }),
+            ..Build::default()
+        };
+        of_task(&build, &task())
+    }
+
+    #[test]
+    fn what_a_validator_says_of_a_landed_task_shows_in_its_status_and_its_gaps() {
+        use ReceiptResult::{Failed, Judged, Unproven};
+        let table = [
+            (Standing::Implemented, Judged, TaskResult::Implemented, None),
+            (
+                Standing::Missing,
+                Failed,
+                TaskResult::Partial,
+                Some("not met"),
+            ),
+            (
+                Standing::Missing,
+                Unproven,
+                TaskResult::Implemented,
+                Some("no evidence"),
+            ),
+            (
+                Standing::Deviated,
+                Unproven,
+                TaskResult::Deviated,
+                Some("no evidence"),
+            ),
+        ];
+        for (status, result, expected, gap) in table {
+            let found = judged(status, result);
+            assert_eq!(found.status, expected, "{status:?} {result:?}");
+            let told = gap.map(|gap| format!("task `login`: {gap}: it refuses an empty name"));
+            assert_eq!(gaps(&found), Vec::from_iter(told), "{status:?} {result:?}");
+            let evidence = &found.evidence[0];
+            assert_eq!(evidence.place.is_some(), result == Judged, "{status:?}");
+            assert_eq!(evidence.actual.as_deref(), Some("the validator says so"));
+        }
+    }
 }

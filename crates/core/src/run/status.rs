@@ -229,7 +229,7 @@ fn state(run: &Run, phase: &Phase) -> &'static str {
         | Stage::PostingReview { .. }
         | Stage::PostingSummary { .. } => "reviewing",
         Stage::Polling | Stage::PostingLimit | Stage::Watching => "polling",
-        Stage::CheckingContract => "validating",
+        Stage::CheckingContract | Stage::Judging | Stage::CheckingClaims => "validating",
         Stage::Announcing { .. } => "announcing",
         Stage::Verifying => "verifying",
         Stage::Promoting => "promoting",

@@ -8,8 +8,9 @@ use crate::forge::{Comment, CommentVersion};
 use crate::ids::{EffectKey, RunId};
 use crate::process::missing_essentials;
 use crate::run::{
-    Ask, ChildReport, ChildState, Effect, EffectResult, Event, Flow, ForgeAnswer, LineAnswer, Note,
-    Outcome, OutcomeStatus, Receipt, ReceiptResult, Run, step, waits_for_person,
+    Ask, ChildReport, ChildState, ContractCheck, Effect, EffectResult, Event, Flow, ForgeAnswer,
+    LineAct, LineAnswer, Note, Outcome, OutcomeStatus, Receipt, ReceiptResult, Run, step,
+    waits_for_person,
 };
 use crate::steering::named;
 use crate::time::Timestamp;
@@ -201,7 +202,7 @@ fn describe_result(effect: &Effect, result: &EffectResult, run: &Run) -> Option<
             ),
         },
         (_, EffectResult::OnForge { answer }) => return describe_answer(answer, run),
-        (_, EffectResult::OnLine { answer }) => return describe_line(answer),
+        (_, EffectResult::OnLine { answer }) => return describe_line(effect, answer),
         (
             _,
             EffectResult::RolledBack { kept: Some(kept) }
@@ -225,7 +226,7 @@ fn describe_notice(effect: &Effect, result: &EffectResult) -> Option<String> {
     }
 }
 
-fn describe_line(answer: &LineAnswer) -> Option<String> {
+fn describe_line(effect: &Effect, answer: &LineAnswer) -> Option<String> {
     Some(match answer {
         LineAnswer::LineBegun | LineAnswer::CarsLanded => return None,
         LineAnswer::Assembled { conflict, .. } => {
@@ -240,6 +241,10 @@ fn describe_line(answer: &LineAnswer) -> Option<String> {
         LineAnswer::ContractChecked { receipts } => {
             let is_proven = |one: &&Receipt| one.result == ReceiptResult::Proven;
             let proven = receipts.iter().filter(is_proven).count();
+            if is_claim(effect) {
+                let all = receipts.len();
+                return Some(format!("{proven} of {all} checks of its claims passed"));
+            }
             format!("{proven} of {} acceptance entries proven", receipts.len())
         }
     })
@@ -261,6 +266,15 @@ fn describe_answer(answer: &ForgeAnswer, run: &Run) -> Option<String> {
             return None;
         }
     })
+}
+
+fn is_claim(effect: &Effect) -> bool {
+    match effect {
+        Effect::OnLine {
+            act: LineAct::CheckContract { checks, .. },
+        } => checks.iter().all(ContractCheck::is_claim),
+        _ => false,
+    }
 }
 
 /// Who wrote how many comments that the run did not know yet.

@@ -3,7 +3,7 @@
 use super::first_line;
 use crate::agent::Role;
 use crate::ids::PrNumber;
-use crate::run::{Effect, ForgeAct, LineAct, MergeWhen, RunMessage};
+use crate::run::{ContractCheck, Effect, ForgeAct, LineAct, MergeWhen, RunMessage};
 
 /// Whether an effect repeats while a run only waits.
 pub fn is_routine(effect: &Effect) -> bool {
@@ -75,6 +75,9 @@ fn on_line(act: &LineAct) -> String {
         }
         LineAct::VerifyTrain { commit, .. } => format!("verifying {}", commit.short()),
         LineAct::Land { line, commit, .. } => format!("landing {} on {line}", commit.short()),
+        LineAct::CheckContract { checks, .. } if checks.iter().all(ContractCheck::is_claim) => {
+            "checking what the validator claims".to_owned()
+        }
         LineAct::CheckContract { checks, .. } => match checks.len() {
             1 => "checking 1 acceptance entry".to_owned(),
             many => format!("checking {many} acceptance entries"),

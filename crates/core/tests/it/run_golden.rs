@@ -8,8 +8,8 @@ use drive_core::forge::{LineOrigin, Surface};
 use drive_core::ids::{BranchName, CommitSha, PrNumber, RemoteName, RunId, TaskId, TreeSha};
 use drive_core::run::{
     AfterEnd, AgentJob, Ask, BranchAt, ChildReport, ChildState, EVENT_FORMAT, Effect, Event,
-    ForgeAct, JobComment, JobFinding, JobInput, LineRemark, MergeWhen, Parent, Request, RunMessage,
-    STATE_FORMAT, Timer, UnreadableFormat, VerifiedAgainst, fold, read_event, read_run,
+    ForgeAct, JobComment, JobEntry, JobFinding, JobInput, LineRemark, MergeWhen, Parent, Request,
+    RunMessage, STATE_FORMAT, Timer, UnreadableFormat, VerifiedAgainst, fold, read_event, read_run,
     write_event, write_run,
 };
 use drive_core::sandbox::{Lifetime, SandboxSpec};
@@ -196,6 +196,11 @@ fn every_effect() -> Vec<Effect> {
                         file: Some("src/login.rs".into()),
                         line: Some(2),
                         text: "accepts an empty name".into(),
+                    }],
+                    entries: vec![JobEntry {
+                        task: "login".into(),
+                        id: "a1".into(),
+                        text: "an empty name is refused".into(),
                     }],
                 },
                 model: Some("small".into()),

@@ -39,7 +39,7 @@ impl World<'_> {
         let agent = self.agents.agent(&job.agent)?;
         let reviewed = sandbox
             .clone()
-            .filter(|_| job.role == Role::Reviewer && task.run.work.head_sha.is_some());
+            .filter(|_| reads_commit(job.role) && task.run.work.head_sha.is_some());
         // The reviewer before it may have been killed in the middle of something.
         if let Some(sandbox) = &reviewed {
             self.put_back(task, sandbox)?;
@@ -123,6 +123,11 @@ impl World<'_> {
             log: Some(scratch),
         })
     }
+}
+
+/// Whether an agent is to see exactly the commit that the run is at.
+fn reads_commit(role: Role) -> bool {
+    matches!(role, Role::Reviewer | Role::Validator)
 }
 
 /// The largest instruction file that is read.

@@ -7,7 +7,8 @@ use crate::documents::{AuditDocument, PhaseCost};
 use crate::output::Printable;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    Audit, ReceiptResult, Run, Spent, TaskResult, audit, is_cruise, planning_run, validating_run,
+    Audit, AuditFinding, Evidence, Run, Spent, TaskResult, audit, is_cruise, planning_run,
+    validating_run,
 };
 use drive_core::time::Timestamp;
 use drive_core::timeline::describe_status;
@@ -72,18 +73,18 @@ fn text(run: &Run, audit: &Audit) -> String {
             task.title
         );
         for one in &task.evidence {
-            let result = result_word(one.result);
+            let result = one.result.name();
             let _ = writeln!(text, "           {result:12} {}", one.criterion);
-            if let (Some(expected), false) = (&one.expected, one.command.is_empty()) {
-                let actual = one.actual.as_deref().unwrap_or("not run");
-                let _ = writeln!(
-                    text,
-                    "           {:12} {}: expected {expected}, got {actual}",
-                    "",
-                    one.command.join(" ")
-                );
+            if let Some(shown) = shown(one) {
+                let _ = writeln!(text, "           {:12} {shown}", "");
             }
         }
+    }
+    for one in &audit.findings {
+        let _ = writeln!(text, "finding  {}", finding(one));
+    }
+    for one in &audit.additions {
+        let _ = writeln!(text, "added    {one}");
     }
     for gap in &audit.gaps {
         let _ = writeln!(text, "gap      {gap}");
@@ -96,15 +97,37 @@ fn status_word(status: TaskResult) -> &'static str {
         TaskResult::Implemented => "implemented",
         TaskResult::Partial => "partial",
         TaskResult::Missing => "missing",
+        TaskResult::Deviated => "deviated",
     }
 }
 
-fn result_word(result: ReceiptResult) -> &'static str {
-    match result {
-        ReceiptResult::Proven => "proven",
-        ReceiptResult::Failed => "failed",
-        ReceiptResult::Unproven => "no evidence",
+/// What shows an entry, or why nothing does.
+fn shown(one: &Evidence) -> Option<String> {
+    if let (Some(expected), false) = (&one.expected, one.command.is_empty()) {
+        let actual = one.actual.as_deref().unwrap_or("not run");
+        let command = one.command.join(" ");
+        return Some(format!("{command}: expected {expected}, got {actual}"));
     }
+    match &one.place {
+        Some(place) => Some(match place.line {
+            Some(line) => format!("{}:{line}", place.file),
+            None => place.file.clone(),
+        }),
+        None => one.actual.clone(),
+    }
+}
+
+fn finding(one: &AuditFinding) -> String {
+    let confirmed = match one.confirmed {
+        Some(_) => "confirmed",
+        None => "not confirmed",
+    };
+    let place = match &one.place {
+        Some(place) => format!(" ({})", place.file),
+        None => String::new(),
+    };
+    let severity = one.severity.name();
+    format!("{severity:12} {confirmed}: {}{place}", one.title)
 }
 
 /// What planning, building and validating took, from the runs themselves.

@@ -16,6 +16,7 @@ mod disk;
 mod extending;
 mod github;
 mod half_written;
+mod judging;
 mod life;
 mod not_yet;
 mod notices;

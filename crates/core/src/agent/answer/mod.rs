@@ -10,6 +10,7 @@ mod json;
 mod namer;
 mod refuter;
 mod reviewer;
+mod validator;
 
 pub use finding::{Confidence, Finding, Severity};
 pub use fixer::{CommentAction, CommentAnswer, FixerAnswer, read_fixer};
@@ -18,6 +19,10 @@ pub use namer::{MAX_BRANCH_CHARS, MAX_TITLE_CHARS, Naming, read_naming, slug, ti
 pub use refuter::{Refutation, read_refutations};
 pub use reviewer::{
     COMMIT_CHARS, REVIEW_COMPLETE, Review, Shown, Verdict, ends_review, read_review,
+};
+pub use validator::{
+    AuditSeverity, Cited, EntryClaim, FindingClaim, ProofCommand, Standing, ValidatorAnswer,
+    read_validation,
 };
 
 use serde::{Deserialize, Serialize};

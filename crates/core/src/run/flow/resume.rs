@@ -308,6 +308,8 @@ impl PhaseFlow<'_> {
             | Stage::Watching
             | Stage::Closing { .. }
             | Stage::CheckingContract
+            | Stage::Judging
+            | Stage::CheckingClaims
             | Stage::Announcing { .. }
             | Stage::Verifying
             | Stage::Promoting

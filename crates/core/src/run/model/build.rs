@@ -4,6 +4,7 @@ use super::effect::Effect;
 use super::level::Level;
 use super::line::Receipt;
 use super::outcome::OutcomeStatus;
+use super::validation::Opinion;
 use crate::Problem;
 use crate::cruise::Train;
 use crate::ids::{BranchName, CommitSha, RunId, TaskId, TreeSha};
@@ -45,6 +46,9 @@ pub struct Build {
     /// What came of the entries that programs check.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub receipts: Vec<Receipt>,
+    /// What came of the entries that a validator judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub opinion: Option<Opinion>,
     /// The commit that they are about, where it is not the tip of the line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checked: Option<CommitSha>,

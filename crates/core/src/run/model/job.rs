@@ -1,6 +1,7 @@
 //! The job of one agent.
 
 use super::outcome::Published;
+use super::validation::JudgeCheck;
 use crate::agent::answer::AnswerForm;
 use crate::agent::{Budget, Role};
 use crate::forge::LineOrigin;
@@ -64,6 +65,9 @@ pub struct JobInput {
     /// The findings to refute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<JobFinding>,
+    /// The acceptance entries to judge.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<JobEntry>,
 }
 
 impl JobInput {
@@ -72,6 +76,27 @@ impl JobInput {
         self.answer = AnswerForm::Refutations;
         self.findings = findings.iter().map(JobFinding::from).collect();
     }
+
+    /// Asks for a judgement of these entries.
+    pub fn ask_to_judge(&mut self, entries: &[JudgeCheck]) {
+        let one = |entry: &JudgeCheck| JobEntry {
+            task: entry.task.to_string(),
+            id: entry.id.clone(),
+            text: entry.criterion.clone(),
+        };
+        self.entries = entries.iter().map(one).collect();
+    }
+}
+
+/// One acceptance entry to judge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JobEntry {
+    /// The task.
+    pub task: String,
+    /// The entry's id within its task, which the answer must name.
+    pub id: String,
+    /// What must be true.
+    pub text: String,
 }
 
 /// One finding to refute.

@@ -75,7 +75,7 @@ pub struct ContractCheck {
     pub task: TaskId,
     /// The entry's id within its task.
     pub id: String,
-    /// What it shows, in the words of the plan.
+    /// What it shows, in the words of the plan; empty for what a validator claims.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub criterion: String,
     /// The command.
@@ -85,6 +85,13 @@ pub struct ContractCheck {
     /// What its output must contain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contains: Option<String>,
+}
+
+impl ContractCheck {
+    /// Whether it checks what a validator claims.
+    pub fn is_claim(&self) -> bool {
+        self.criterion.is_empty()
+    }
 }
 
 /// What came of one entry.
@@ -116,8 +123,30 @@ pub enum ReceiptResult {
     Proven,
     /// It did not.
     Failed,
-    /// It could not be run.
+    /// It could not be run, or nothing shows it.
     Unproven,
+    /// A validator judged that it is met, and named files that are there. No program showed it.
+    Judged,
+}
+
+impl ReceiptResult {
+    /// Whether there is evidence that the entry is met.
+    pub fn is_met(self) -> bool {
+        match self {
+            ReceiptResult::Proven | ReceiptResult::Judged => true,
+            ReceiptResult::Failed | ReceiptResult::Unproven => false,
+        }
+    }
+
+    /// The word in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReceiptResult::Proven => "proven",
+            ReceiptResult::Failed => "failed",
+            ReceiptResult::Unproven => "no evidence",
+            ReceiptResult::Judged => "judged",
+        }
+    }
 }
 
 /// What became of an act.

@@ -32,6 +32,7 @@ mod spawn;
 mod threads;
 mod timer;
 mod tree;
+mod validation;
 mod watch;
 mod whole;
 
@@ -50,7 +51,7 @@ pub use forge_act::{
 pub use format::{
     EVENT_FORMAT, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event, write_run,
 };
-pub use job::{AgentJob, JobComment, JobFinding, JobInput};
+pub use job::{AgentJob, JobComment, JobEntry, JobFinding, JobInput};
 pub use ledger::Ledger;
 pub use level::Level;
 pub use line::{CarOrder, ContractCheck, LineAct, LineAnswer, Receipt, ReceiptResult};
@@ -78,6 +79,7 @@ pub use spawn::SpawnStage;
 pub use threads::Threads;
 pub use timer::Timer;
 pub use tree::{Child, ChildReport, ChildStage, ChildState, RunMessage};
+pub use validation::{AuditFinding, Confirmed, JudgeCheck, JudgedEntry, Opinion, Validation};
 pub use watch::{Approved, Heard, Interrupted, Objected, Watch};
 pub use whole::{Checked, Whole, WholeTerms};
 

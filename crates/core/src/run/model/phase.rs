@@ -199,6 +199,10 @@ pub enum Stage {
     PostingLimit,
     /// Programs check what the plan of a cruise promised.
     CheckingContract,
+    /// A validator judges what no program checks.
+    Judging,
+    /// Programs check what the validator said.
+    CheckingClaims,
     /// People are told how the commit stands; then it is merged, or waits for them.
     Announcing {
         /// What is still to be posted.

@@ -3,6 +3,7 @@
 use super::level::Level;
 use super::line::{ContractCheck, Receipt};
 use super::outcome::Published;
+use super::validation::{JudgeCheck, Opinion, Validation};
 use crate::ids::CommitSha;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,9 @@ pub struct WholeTerms {
     /// What programs must show of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contract: Vec<ContractCheck>,
+    /// What a validator judges of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judged: Vec<JudgeCheck>,
     /// What it must show before it counts as done.
     #[serde(default)]
     pub level: Level,
@@ -40,6 +44,9 @@ pub struct Whole {
     /// What the programs showed, and of which commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checked: Option<Checked>,
+    /// The validator that was asked last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<Validation>,
     /// Whether the plan's file was taken out.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dropped: bool,
@@ -67,6 +74,9 @@ pub struct Checked {
     pub commit: CommitSha,
     /// What came of each check, in order.
     pub receipts: Vec<Receipt>,
+    /// What a validator said of the rest, once that is checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opinion: Option<Opinion>,
 }
 
 impl Whole {

@@ -4,6 +4,7 @@ mod approving;
 mod comments;
 mod describing;
 mod ending;
+mod judging;
 mod limits;
 mod moving;
 mod pace;

@@ -1,11 +1,11 @@
 //! A world in which a cruise flies: it answers what it is told to, and otherwise all goes well.
 
-use crate::common::{self, agent_ended, agent_said, at, good, problem, run_id};
+use crate::common::{self, agent_ended, agent_said, at, good, problem, run_id, verification};
 use drive_core::agent::Role;
 use drive_core::forge::PrState;
 use drive_core::ids::{CommitSha, EffectKey};
 use drive_core::run::{
-    AgentJob, Ask, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAct, JobComment,
+    AgentJob, Ask, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAct, JobComment, LineAct,
     MergeWhen, Outcome, Phase, PhaseTerms, PollResult, Request, Run, Timer, fold, step,
 };
 use drive_core::time::Timestamp;
@@ -27,6 +27,8 @@ pub struct Scene {
     pub agents: BTreeMap<Role, VecDeque<EffectResult>>,
     pub performed: Vec<Effect>,
     pub jobs: Vec<AgentJob>,
+    /// The branch of a cruise whose commits go to the base; `None` for other runs.
+    pub line: Option<CommitSha>,
     commits: usize,
 }
 
@@ -71,6 +73,7 @@ impl Scene {
             agents: BTreeMap::new(),
             performed: Vec::new(),
             jobs: Vec::new(),
+            line: None,
             commits: 0,
         }
     }
@@ -176,6 +179,9 @@ impl Scene {
         if let Some(answer) = answer.and_then(VecDeque::pop_front) {
             return answer;
         }
+        if let Some(result) = self.on_line(effect) {
+            return result;
+        }
         match effect {
             Effect::RunAgent { job, .. } => {
                 self.jobs.push(job.as_ref().clone());
@@ -215,6 +221,39 @@ impl Scene {
                 warnings: Vec::new(),
             },
             effect => good(effect),
+        }
+    }
+
+    /// What the branch of a cruise makes of an effect: only fixers add commits to it, and it is verified
+    /// against itself before it moves.
+    fn on_line(&mut self, effect: &Effect) -> Option<EffectResult> {
+        let line = self.line.clone()?;
+        match effect {
+            Effect::CommitWork { .. } => {
+                let fixers = self.jobs.iter().filter(|job| job.role == Role::Fixer);
+                if fixers.count() > self.commits {
+                    return None;
+                }
+                Some(EffectResult::WorkCommitted {
+                    head_sha: self.run.work.head_sha.clone()?,
+                    commits: self.run.work.commits.clone(),
+                    warnings: Vec::new(),
+                    changed: Vec::new(),
+                })
+            }
+            Effect::Verify { head, base }
+                if Some(&base.branch) == self.run.work.branch.as_ref() =>
+            {
+                let report = Box::new(verification::passed(head, &line));
+                Some(EffectResult::Verified { base: line, report })
+            }
+            Effect::OnLine {
+                act: LineAct::Land { commit, .. },
+            } => {
+                self.line = Some(commit.clone());
+                None
+            }
+            _ => None,
         }
     }
 

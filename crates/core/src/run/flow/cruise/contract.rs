@@ -1,6 +1,6 @@
 //! What programs must show of a plan.
 
-use super::super::super::model::{Build, ContractCheck};
+use super::super::super::model::{Build, ContractCheck, JudgeCheck, TaskState};
 use crate::ids::TaskId;
 use crate::plan::Check;
 
@@ -23,4 +23,23 @@ pub(super) fn contract(build: &Build, counts: impl Fn(&TaskId) -> bool) -> Vec<C
         }
     }
     checks
+}
+
+/// What a validator judges of the tasks that landed.
+pub(super) fn judged(build: &Build) -> Vec<JudgeCheck> {
+    let mut entries = Vec::new();
+    for task in build.plan.iter().flat_map(|plan| &plan.tasks) {
+        let state = build.tasks.get(&task.id).map(|one| &one.state);
+        if !matches!(state, Some(TaskState::Landed { .. })) {
+            continue;
+        }
+        let judged = task.acceptance.iter();
+        let judged = judged.filter(|entry| entry.check == Check::Judge);
+        entries.extend(judged.map(|entry| JudgeCheck {
+            task: task.id.clone(),
+            id: entry.id.clone(),
+            criterion: entry.text.clone(),
+        }));
+    }
+    entries
 }

@@ -76,6 +76,7 @@ pub(super) fn take_checked(run: &mut Run) {
     if let Some(checked) = checked {
         with_build(run, |build| {
             build.receipts = checked.receipts;
+            build.opinion = checked.opinion;
             build.checked = Some(checked.commit);
         });
     }
@@ -285,6 +286,7 @@ fn failure(run: &Run) -> Option<Problem> {
     }
     let counts = |one: &&Evidence| match build.level {
         Level::Basic => false,
+        // Only a command that failed counts against an entry that an agent judges.
         Level::Functional => !one.command.is_empty(),
         Level::Strict => true,
     };
@@ -294,17 +296,24 @@ fn failure(run: &Run) -> Option<Problem> {
         .iter()
         .filter(|task| task.status != TaskResult::Missing);
     let mut entries = landed.flat_map(|task| task.evidence.iter().map(move |one| (task, one)));
-    let (task, open) =
-        entries.find(|(_, one)| counts(one) && one.result != ReceiptResult::Proven)?;
+    let open = entries.find(|(_, one)| counts(one) && !one.result.is_met());
+    let hint = format!("read the receipts with `drive cruise report {}`", run.id);
+    let Some((task, open)) = open else {
+        let mut findings = audit.findings.iter();
+        let found = findings.find(|one| build.level == Level::Strict && one.is_critical())?;
+        let message = format!("a critical finding is confirmed: {}", found.title);
+        return Some(Problem::new(Kind::AcceptanceFailed, message).hint(hint));
+    };
     let what = match open.result {
         ReceiptResult::Failed => "is not met",
-        ReceiptResult::Unproven | ReceiptResult::Proven => "has no evidence",
+        ReceiptResult::Unproven | ReceiptResult::Proven | ReceiptResult::Judged => {
+            "has no evidence"
+        }
     };
     let message = format!(
         "an acceptance entry of task `{}` {what}: {}",
         task.id, open.criterion
     );
-    let hint = format!("read the receipts with `drive cruise report {}`", run.id);
     let problem = Problem::new(Kind::AcceptanceFailed, message).hint(hint);
     Some(match &open.actual {
         Some(actual) => problem.cause(actual.clone()),

@@ -6,6 +6,7 @@ use super::super::super::model::{
     TaskState, WholeTerms,
 };
 use super::super::tree;
+use super::contract::judged;
 use crate::agent::answer::title_of;
 use crate::forge::text::fit;
 use crate::ids::{BranchName, RunId, TaskId};
@@ -84,6 +85,7 @@ pub(super) fn validating_request(
         drops_plan: !finish.land_plan && matches!(line_terms.plan, PlanFrom::Phase { .. }),
         reviewed: finish.review,
         contract,
+        judged: judged(build),
         level: line_terms.level,
         max_waves: finish.max_waves,
     };

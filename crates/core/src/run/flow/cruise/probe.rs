@@ -132,11 +132,15 @@ fn doubts(plan: &Plan, receipts: &[Receipt]) -> Vec<Doubt> {
             let mut found = receipts.iter();
             let found = found.find(|one| one.task == task.id && one.id == entry.id);
             let is_guard = match (check.guard, found.map(|one| one.result)) {
-                (false, Some(ReceiptResult::Proven)) => false,
+                (false, Some(ReceiptResult::Proven | ReceiptResult::Judged)) => false,
                 (true, Some(ReceiptResult::Failed)) => true,
                 // What could not be run says nothing about the base.
                 (false, Some(ReceiptResult::Failed | ReceiptResult::Unproven) | None)
-                | (true, Some(ReceiptResult::Proven | ReceiptResult::Unproven) | None) => continue,
+                | (
+                    true,
+                    Some(ReceiptResult::Proven | ReceiptResult::Judged | ReceiptResult::Unproven)
+                    | None,
+                ) => continue,
             };
             doubts.push(Doubt {
                 task: task.id.clone(),

@@ -52,9 +52,7 @@ pub(super) fn cockpit(run: &Run, request: &Request) -> String {
             );
         }
     }
-    if !build.receipts.is_empty() {
-        text.push_str(&receipts(&build.receipts));
-    }
+    text.push_str(&receipts(&build.receipts, build.opinion.as_ref()));
     let _ = write!(text, "\nCruise `{}`.", run.id);
     own(&run.id, &text)
 }
@@ -114,9 +112,7 @@ pub(super) fn outcome(run: &Run, failure: Option<&Problem>) -> String {
             );
         }
     }
-    if !build.receipts.is_empty() {
-        text.push_str(&receipts(&build.receipts));
-    }
+    text.push_str(&receipts(&build.receipts, build.opinion.as_ref()));
     text
 }
 

@@ -11,11 +11,14 @@ mod description;
 mod ending;
 mod findings_text;
 mod fixer;
+mod gaps;
 mod hearing;
+mod judging;
 mod making;
 mod measuring;
 mod merge;
 mod next;
+mod opinion;
 mod outcome_text;
 mod record_text;
 mod retry;
@@ -205,6 +208,8 @@ impl PhaseFlow<'_> {
                 ..
             } => self.closing_posted((posts, status, failure), key, effect, &result),
             Stage::CheckingContract => self.contract_checked(key, effect, result),
+            Stage::Judging => self.validator_ended(key, &result),
+            Stage::CheckingClaims => self.claims_checked(key, effect, result),
             Stage::Announcing { posts } => self.announced(posts, (key, effect), &result),
             Stage::Verifying => self.verified(result),
             Stage::Promoting => self.merged(result),

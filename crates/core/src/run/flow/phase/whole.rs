@@ -5,16 +5,17 @@
 //! it passed, and moves the branch by the same act that lands a task.
 
 use super::super::super::model::{
-    BranchAt, Checked, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, Level, LineAct,
-    LineAnswer, OutcomeStatus, PLAN_PATH, PlanCheck, Published, Receipt, ReceiptResult, Remark,
-    ReviewOf, RollBackCost, Round, RoundJob, RoundStep, Stage,
+    BranchAt, Checked, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, LineAct, LineAnswer,
+    OutcomeStatus, PLAN_PATH, PlanCheck, Published, ReceiptResult, Remark, ReviewOf, RollBackCost,
+    Round, RoundJob, RoundStep, Stage,
 };
 use super::super::kit::{no_branch, no_commit};
 use super::super::proof::{failure_of, is_proof};
 use super::super::setup::sandbox_spec;
 use super::PhaseFlow;
 use super::ending::post;
-use super::whole_text::{announcement, gap_text, red_text};
+use super::gaps::{Gap, gap_text, gaps};
+use super::whole_text::{announcement, red_text};
 use crate::forge::text::fit;
 use crate::ids::{CommitSha, EffectKey};
 use crate::problem::{Kind, Problem};
@@ -183,7 +184,8 @@ impl PhaseFlow<'_> {
     /// commit changes.
     pub(super) fn conclude_whole(&mut self) {
         let head = self.head();
-        if head.is_some() && self.state.whole.announced == head {
+        let is_told = head.is_some() && self.state.whole.announced == head;
+        if is_told || self.waits_for_validator() {
             return;
         }
         if self.review_again() {
@@ -202,7 +204,7 @@ impl PhaseFlow<'_> {
         let checked = self.state.whole.checked.as_ref();
         let is_checked = checked.is_some_and(|checked| checked.commit == head);
         if whole.contract.is_empty() || is_checked {
-            return self.weigh();
+            return self.judge();
         }
         self.state.stage = Stage::CheckingContract;
         self.run.decide(Effect::OnLine {
@@ -214,7 +216,7 @@ impl PhaseFlow<'_> {
         });
     }
 
-    /// What the programs did not show is a fixer's work, as often as the settings allow.
+    /// What programs showed of the commit is known; what they cannot show is judged.
     pub(super) fn contract_checked(
         &mut self,
         key: &EffectKey,
@@ -238,13 +240,21 @@ impl PhaseFlow<'_> {
         if self.head().as_ref() != Some(&commit) {
             return self.look_at_it_again();
         }
-        self.state.whole.checked = Some(Checked { commit, receipts });
+        let opinion = None;
+        self.state.whole.checked = Some(Checked {
+            commit,
+            receipts,
+            opinion,
+        });
+        self.judge();
+    }
+
+    /// What programs showed to be wrong is a fixer's work, as often as the settings allow.
+    pub(super) fn close_gaps(&mut self) {
         // What could not be run is nothing that a fixer can change.
         let failed = self.gaps().into_iter();
-        let failed = failed.filter(|(one, _)| one.result == ReceiptResult::Failed);
-        let gaps: Vec<Remark> = failed
-            .map(|(receipt, criterion)| remark(CONTRACT, gap_text(receipt, criterion)))
-            .collect();
+        let failed = failed.filter(|gap| gap.result == ReceiptResult::Failed);
+        let gaps: Vec<Remark> = failed.map(|gap| remark(CONTRACT, gap_text(&gap))).collect();
         let most = self.terms.whole().map_or(0, |whole| whole.max_waves);
         let may = self.state.whole.waves < most && self.limit_reached().is_none();
         if gaps.is_empty() || !may {
@@ -255,27 +265,16 @@ impl PhaseFlow<'_> {
         self.look_at_it_again();
     }
 
-    fn look_at_it_again(&mut self) {
+    pub(super) fn look_at_it_again(&mut self) {
         self.state.stage = Stage::Watching;
         self.close_batch();
     }
 
-    /// What the programs had to show and did not, each with the words of the plan.
-    fn gaps(&self) -> Vec<(&Receipt, &str)> {
+    fn gaps(&self) -> Vec<Gap<'_>> {
         let (Some(whole), Some(checked)) = (self.terms.whole(), &self.state.whole.checked) else {
             return Vec::new();
         };
-        if whole.level == Level::Basic {
-            return Vec::new();
-        }
-        let open = checked.receipts.iter();
-        let open = open.filter(|one| one.result != ReceiptResult::Proven);
-        open.map(|one| {
-            let mut checks = whole.contract.iter();
-            let check = checks.find(|check| check.task == one.task && check.id == one.id);
-            (one, check.map_or("", |check| check.criterion.as_str()))
-        })
-        .collect()
+        gaps(whole, checked)
     }
 
     /// What stands in the way of a merge is told; else the merge is verified first.
@@ -298,21 +297,7 @@ impl PhaseFlow<'_> {
             let problem = Problem::new(kind, message);
             return Some(problem.hint("read its findings, then decide yourself"));
         }
-        let gaps = self.gaps();
-        let (receipt, criterion) = gaps.first()?;
-        let result = match receipt.result {
-            ReceiptResult::Failed => "is not met",
-            ReceiptResult::Unproven | ReceiptResult::Proven => "has no evidence",
-        };
-        let message = format!(
-            "an acceptance entry of task `{}` {result}: {criterion}",
-            receipt.task
-        );
-        let problem = Problem::new(Kind::AcceptanceFailed, message);
-        Some(match &receipt.why {
-            Some(why) => problem.cause(why.clone()),
-            None => problem,
-        })
+        self.gaps().first().map(Gap::problem)
     }
 
     /// The merge would give a verified tree: people are told, and drive merges where it may.

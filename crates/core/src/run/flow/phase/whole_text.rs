@@ -1,19 +1,21 @@
 //! What people and fixers read about the commits of a cruise that go to the base.
 
-use super::super::super::model::{DoneWhen, Phase, PhaseTerms, Receipt, ReceiptResult, Run};
+use super::super::super::model::{
+    DoneWhen, Opinion, Phase, PhaseTerms, Receipt, ReceiptResult, Run,
+};
+use crate::agent::answer::Cited;
 use crate::forge::text::plain_line;
-use crate::ids::CommitSha;
+use crate::ids::{CommitSha, TaskId};
 use crate::markdown::code;
 use crate::problem::Problem;
-use crate::prompts::fenced;
 use std::fmt::Write;
 
 /// The longest reason, in characters.
 const REASON_CHARS: usize = 1_000;
 /// How many characters of a name stand in a table.
 const CELL_CHARS: usize = 100;
-/// How many characters of an output a fixer is told.
-const OUTPUT_CHARS: usize = 2_000;
+/// How many findings, and how many additions, are listed.
+const MOST_LISTED: usize = 20;
 
 /// How the commit stands, for people.
 pub(super) fn announcement(
@@ -51,40 +53,99 @@ pub(super) fn announcement(
         }
     };
     if let Some(checked) = &phase.whole.checked {
-        text.push_str(&receipts(&checked.receipts));
+        text.push_str(&receipts(&checked.receipts, checked.opinion.as_ref()));
     }
     text
 }
 
-/// What programs showed, as a table.
-pub(in crate::run) fn receipts(receipts: &[Receipt]) -> String {
-    let mut text = String::from("\n\n| acceptance | result | exit |\n|---|---|---|\n");
+/// What programs showed and what a validator judged, as a table, with its findings; nothing where there
+/// is nothing.
+pub(in crate::run) fn receipts(receipts: &[Receipt], opinion: Option<&Opinion>) -> String {
+    let judged = opinion.map_or(&[][..], |opinion| opinion.entries.as_slice());
+    let mut text = String::new();
+    if !receipts.is_empty() || !judged.is_empty() {
+        text.push_str("\n\n| acceptance | result | exit |\n|---|---|---|\n");
+    }
     for one in receipts {
         let result = match one.result {
-            ReceiptResult::Proven => "proven",
-            ReceiptResult::Failed => "failed",
             ReceiptResult::Unproven => "not run",
+            result @ (ReceiptResult::Proven | ReceiptResult::Failed | ReceiptResult::Judged) => {
+                result.name()
+            }
         };
-        let exit = one.exit.map_or("none".to_owned(), |exit| exit.to_string());
-        let name = code(&format!("{} {}", one.task, one.id), CELL_CHARS);
-        let _ = writeln!(text, "| {name} | {result} | {exit} |");
+        row(&mut text, (&one.task, &one.id), result, one.exit);
+    }
+    for one in judged {
+        let ran = one
+            .receipt
+            .as_ref()
+            .filter(|_| one.result == ReceiptResult::Failed);
+        let exit = ran.and_then(|receipt| receipt.exit);
+        let result = match one.places.first() {
+            Some(place) if one.result == ReceiptResult::Judged => {
+                format!("judged by {}", code(&place_text(place), CELL_CHARS))
+            }
+            Some(_) | None => one.result.name().to_owned(),
+        };
+        row(&mut text, (&one.task, &one.id), &result, exit);
+    }
+    if let Some(opinion) = opinion {
+        text.push_str(&findings(opinion));
     }
     text
 }
 
-/// A check of the contract that did not pass, for a fixer.
-pub(super) fn gap_text(receipt: &Receipt, criterion: &str) -> String {
-    let why = receipt.why.as_deref().unwrap_or("it did not pass");
-    let mut text = format!(
-        "Acceptance entry `{}` of task `{}` is not met: {criterion}\n\nIts check says: {why}. Fix the \
-         cause; do not weaken the check.",
-        receipt.id, receipt.task
-    );
-    let output: String = receipt.output.chars().take(OUTPUT_CHARS).collect();
-    if !output.trim().is_empty() {
-        let _ = write!(text, "\n\nIts output:\n\n{}", fenced(&output, "text"));
+fn row(text: &mut String, (task, id): (&TaskId, &str), result: &str, exit: Option<i32>) {
+    let exit = exit.map_or("none".to_owned(), |exit| exit.to_string());
+    let name = code(&format!("{task} {id}"), CELL_CHARS);
+    let _ = writeln!(text, "| {name} | {result} | {exit} |");
+}
+
+fn place_text(place: &Cited) -> String {
+    match place.line {
+        Some(line) => format!("{}:{line}", place.file),
+        None => place.file.clone(),
     }
+}
+
+/// What a validator found beyond the entries.
+fn findings(opinion: &Opinion) -> String {
+    let mut text = String::new();
+    if let Some(why) = &opinion.failure {
+        let why = plain_line(why, REASON_CHARS);
+        let _ = write!(text, "\nNo validator judged the other entries: {why}.\n");
+    }
+    if !opinion.findings.is_empty() {
+        text.push_str("\nFindings of the validator:\n\n");
+    }
+    for one in opinion.findings.iter().take(MOST_LISTED) {
+        let confirmed = match one.confirmed {
+            Some(_) => "confirmed by a command that failed",
+            None => "not confirmed",
+        };
+        let place = one.place.as_ref();
+        let place = place.map_or(String::new(), |place| {
+            format!(" ({})", code(&place_text(place), CELL_CHARS))
+        });
+        let title = plain_line(&one.title, REASON_CHARS);
+        let severity = one.severity.name();
+        let _ = writeln!(text, "- {severity}, {confirmed}: {title}{place}");
+    }
+    more(&mut text, opinion.findings.len(), "findings");
+    if !opinion.additions.is_empty() {
+        text.push_str("\nBuilt though no task asks for it:\n\n");
+    }
+    for one in opinion.additions.iter().take(MOST_LISTED) {
+        let _ = writeln!(text, "- {}", plain_line(one, REASON_CHARS));
+    }
+    more(&mut text, opinion.additions.len(), "additions");
     text
+}
+
+fn more(text: &mut String, all: usize, what: &str) {
+    if all > MOST_LISTED {
+        let _ = writeln!(text, "- {} more {what}", all - MOST_LISTED);
+    }
 }
 
 /// A commit that did not pass verification, for a fixer.

@@ -1,0 +1,123 @@
+//! What a validator said of one commit, and what programs made of it.
+
+use super::line::{Receipt, ReceiptResult};
+use crate::agent::answer::{AuditSeverity, Cited, ProofCommand, Standing, ValidatorAnswer};
+use crate::ids::{CommitSha, TaskId};
+use serde::{Deserialize, Serialize};
+
+/// An entry of a plan that an agent judges.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JudgeCheck {
+    /// The task.
+    pub task: TaskId,
+    /// The entry's id within its task.
+    pub id: String,
+    /// What must be true, in the words of the plan.
+    pub criterion: String,
+}
+
+/// A validator that works on one commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Validation {
+    /// The commit.
+    pub commit: CommitSha,
+    /// Why its first answer could not be used, once it was asked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<String>,
+    /// Its answer, while programs check it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<ValidatorAnswer>,
+}
+
+/// What came of a validator's answer about one commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Opinion {
+    /// The entries that it judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<JudgedEntry>,
+    /// Its findings, the worst first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<AuditFinding>,
+    /// What was built though no task asks for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub additions: Vec<String>,
+    /// Why it gave no usable answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// One entry that a validator judged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JudgedEntry {
+    /// The task.
+    pub task: TaskId,
+    /// The entry's id within its task.
+    pub id: String,
+    /// How it stands, in the validator's opinion.
+    pub status: Standing,
+    /// What counts.
+    pub result: ReceiptResult,
+    /// What the validator notes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The files that show it; all of them are there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<Cited>,
+    /// The command that the validator gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<ProofCommand>,
+    /// What came of that command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<Receipt>,
+    /// Why it counts like this, where the validator's word alone does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// A finding of a validator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditFinding {
+    /// How bad it is.
+    pub severity: AuditSeverity,
+    /// What is wrong, in one line.
+    pub title: String,
+    /// Where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Cited>,
+    /// More about it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    /// The command that failed because of it; `None` where no program confirmed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<Confirmed>,
+}
+
+/// A command that failed, as the validator said it would.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Confirmed {
+    /// The command.
+    pub proof: ProofCommand,
+    /// What came of it.
+    pub receipt: Receipt,
+}
+
+impl AuditFinding {
+    /// Whether a program confirmed it, and it must not be there.
+    pub fn is_critical(&self) -> bool {
+        self.severity == AuditSeverity::Critical && self.confirmed.is_some()
+    }
+}
+
+impl Opinion {
+    /// The entry of a task.
+    pub fn of(&self, task: &TaskId, id: &str) -> Option<&JudgedEntry> {
+        let mut entries = self.entries.iter();
+        entries.find(|one| one.task == *task && one.id == id)
+    }
+}
