@@ -52,15 +52,25 @@ fn fly(seed: u64) -> &'static str {
     }
 }
 
-#[test]
-fn cruises_that_build_hold_what_they_must() {
+/// Flies the cruises of these seeds; between them they end in every way.
+fn fly_all(seeds: std::ops::Range<u64>) {
     let mut ends: BTreeMap<&str, u32> = BTreeMap::new();
-    for seed in 0..1_000 {
+    for seed in seeds {
         let end = std::panic::catch_unwind(|| fly(seed));
         let end = end.unwrap_or_else(|_| panic!("seed {seed}"));
         *ends.entry(end).or_default() += 1;
     }
     for end in ["succeeded", "some landed", "nothing landed"] {
-        assert!(ends.get(end).is_some_and(|count| *count > 5), "{ends:?}");
+        assert!(ends.get(end).is_some_and(|count| *count > 2), "{ends:?}");
     }
+}
+
+#[test]
+fn cruises_that_build_hold_what_they_must_seeds_0_to_499() {
+    fly_all(0..500);
+}
+
+#[test]
+fn cruises_that_build_hold_what_they_must_seeds_500_to_999() {
+    fly_all(500..1_000);
 }
