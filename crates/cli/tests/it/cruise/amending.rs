@@ -1,6 +1,7 @@
-//! People comment on the pull request while tasks are built: the plan follows, and the tasks do.
+//! People comment on the pull request while tasks are built: the plan follows, and the tasks do. What
+//! they push while they decide is taken in.
 
-use super::building::{stage, states, task};
+use super::building::{args, report, stage, states, task, wait_for_a_person};
 use crate::cruise::crew::{fixes, status, until};
 use crate::stage::{Stage, ended, said};
 use std::process::Child;
@@ -96,4 +97,32 @@ fn a_pull_request_that_is_closed_while_tasks_are_built_ends_the_cruise() {
         "{ended:?}"
     );
     assert_eq!(stage.sandboxes(), Vec::<String>::new());
+}
+
+#[test]
+fn what_a_person_pushes_while_they_decide_is_verified_and_told_of() {
+    let stage = stage(&[task("a", "Write a.txt one", &[], "a.txt")]);
+    let args = args(&stage).map(|arg| arg.replace("auto", "manual"));
+    let cruise = stage.start(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    wait_for_a_person(&stage);
+    let branch = stage.pull_request()["branch"].as_str().unwrap().to_owned();
+    let folder = stage.path("mine").to_string_lossy().into_owned();
+    stage.git(&["worktree", "add", "--quiet", &folder, &branch]);
+    std::fs::write(stage.path("mine/mine.txt"), "by ann\n").unwrap();
+    stage.git(&["-C", &folder, "add", "mine.txt"]);
+    stage.git(&["-C", &folder, "commit", "--quiet", "--message=Mine"]);
+    stage.git(&["worktree", "remove", "--force", &folder]);
+    let head = stage.git(&["rev-parse", &branch]);
+    until("the next word", || {
+        let said = said(&stage.pull_request());
+        let told = format!("The branch is at {}.", &head[..10]);
+        said.iter()
+            .any(|text| text.contains(&told) && text.contains("it passed verification"))
+    });
+    wait_for_a_person(&stage);
+    assert_eq!(report(&stage)["commit"], head);
+    let merged = stage.drive(&["pr", "merge", "1"]);
+    assert_eq!(merged.code, Some(0), "{merged:?}");
+    assert_eq!(ended(cruise).code, Some(0));
+    assert_eq!(stage.git(&["show", "main:mine.txt"]), "by ann");
 }

@@ -233,14 +233,8 @@ impl PhaseFlow<'_> {
     /// Pushes what is not published yet.
     fn publish(&mut self, mut round: Round) {
         let head_sha = self.run.work.head_sha.clone();
-        // What is on the branch of a cruise already was verified before it came there.
-        let is_there = self.terms.is_about_plan() && self.state.watch.caught == head_sha;
         if self.terms.is_on_line() && self.state.pushed != head_sha {
-            return if is_there {
-                self.pushed(round)
-            } else {
-                self.verify_first(round)
-            };
+            return self.verify_first(round);
         }
         match (self.remote(), head_sha) {
             (Some(remote), Some(head_sha)) if self.state.pushed.as_ref() != Some(&head_sha) => {

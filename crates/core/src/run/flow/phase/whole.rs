@@ -102,8 +102,12 @@ impl PhaseFlow<'_> {
         let (Some(head), Some(line)) = (self.head(), self.own_branch()) else {
             return self.fail(no_commit());
         };
+        // Others brought the branch there. What they did is verified with the merge into the base.
+        if base == head {
+            return self.pushed(round);
+        }
         // Somebody pushed meanwhile: what was verified is not what the branch would be at.
-        if base != head && self.state.pushed.as_ref() != Some(&base) {
+        if self.state.pushed.as_ref() != Some(&base) {
             return self.branch_moved(round);
         }
         if let Some(tree) = promotable(report, &head, &base).cloned() {
@@ -139,13 +143,6 @@ impl PhaseFlow<'_> {
                 }
                 self.run.work.head_sha.clone_from(&round.head_before);
                 self.roll_back(round, why, RollBackCost::Try);
-            }
-            // The commits are a person's, and are on the branch: what broke there is to be fixed there.
-            RoundJob::CatchUp | RoundJob::Adopt if base == head => {
-                if !self.terms.is_about_plan() {
-                    self.found_red(&head, &report);
-                }
-                self.pushed(round);
             }
             RoundJob::Make | RoundJob::Adopt | RoundJob::CatchUp | RoundJob::CheckBase => {
                 let problem = Problem::new(Kind::VerificationFailed, why).hint(
