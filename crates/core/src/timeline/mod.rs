@@ -269,12 +269,10 @@ fn describe_answer(answer: &ForgeAnswer, run: &Run) -> Option<String> {
 }
 
 fn is_claim(effect: &Effect) -> bool {
-    match effect {
-        Effect::OnLine {
-            act: LineAct::CheckContract { checks, .. },
-        } => checks.iter().all(ContractCheck::is_claim),
-        _ => false,
-    }
+    let Effect::OnLine { act } = effect else {
+        return false;
+    };
+    matches!(act, LineAct::CheckContract { checks, .. } if checks.iter().all(ContractCheck::is_claim))
 }
 
 /// Who wrote how many comments that the run did not know yet.

@@ -231,7 +231,6 @@ fn only_a_confirmed_critical_finding_stands_in_the_way_of_a_strict_cruise() {
         (("1", ReceiptResult::Proven, Some(0)), true),
     ] {
         let mut scene = scene(Level::Strict, &[&critical, &critical]);
-        if !merges {}
         for _ in 0..2 {
             checks(&mut scene, &[RUNS]);
             checks(

@@ -10,8 +10,8 @@ use super::super::super::model::{
 use super::super::kit::no_commit;
 use super::PhaseFlow;
 use super::opinion::{opinion, probes};
-use crate::agent::Role;
 use crate::agent::answer::{ValidatorAnswer, read_validation};
+use crate::agent::{AgentOutcome, Role};
 use crate::ids::{CommitSha, EffectKey};
 use crate::problem::{Kind, Problem};
 use crate::prompts::{JudgeEntry, Prompt, ShownReceipt};
@@ -131,38 +131,26 @@ impl PhaseFlow<'_> {
     /// The validator has ended. One whose model is away, or whose budget was spent, is asked later; one
     /// that fails or gives no usable answer is asked once more.
     pub(super) fn validator_ended(&mut self, key: &EffectKey, result: &EffectResult) {
-        let read = match result {
-            EffectResult::AgentEnded { outcome, .. } => {
-                if self.run.stop_asked {
-                    let problem = Problem::new(Kind::Interrupted, "stopped on request");
-                    return self.leave(OutcomeStatus::Cancelled, Some(problem));
-                }
-                let is_held = outcome.ending.is_over_budget()
-                    || self.hold_for_outage(&self.terms.reviewer, outcome);
-                if is_held {
-                    return self.look_at_it_again();
-                }
-                self.state.counts.failures = 0;
-                match outcome.problem(&self.terms.reviewer) {
-                    Some(problem) => Err(problem.to_string()),
-                    None => {
-                        let asked: Vec<(&str, &str)> = self
-                            .to_judge()
-                            .iter()
-                            .map(|one| (one.task.as_str(), one.id.as_str()))
-                            .collect();
-                        read_validation(&**outcome, &asked).map_err(|why| why.reason)
-                    }
-                }
+        let read = if let EffectResult::AgentEnded { outcome, .. } = result {
+            if self.run.stop_asked {
+                let problem = Problem::new(Kind::Interrupted, "stopped on request");
+                return self.leave(OutcomeStatus::Cancelled, Some(problem));
             }
-            EffectResult::Failed { problem } => {
-                self.state.record.job_failed(key, problem, self.now);
-                if self.is_overtaken(problem, false) {
-                    return self.take_in();
-                }
-                Err(problem.to_string())
+            let is_held = outcome.ending.is_over_budget()
+                || self.hold_for_outage(&self.terms.reviewer, outcome);
+            if is_held {
+                return self.look_at_it_again();
             }
-            _ => return self.look_at_it_again(),
+            self.state.counts.failures = 0;
+            self.read_answer(outcome)
+        } else if let EffectResult::Failed { problem } = result {
+            self.state.record.job_failed(key, problem, self.now);
+            if self.is_overtaken(problem, false) {
+                return self.take_in();
+            }
+            Err(problem.to_string())
+        } else {
+            return self.look_at_it_again();
         };
         let bound = self.state.whole.validation.as_mut();
         let bound = bound.filter(|one| Some(&one.commit) == self.run.work.head_sha.as_ref());
@@ -183,6 +171,18 @@ impl PhaseFlow<'_> {
                 });
             }
         }
+    }
+
+    /// What it said, or why that cannot be used.
+    fn read_answer(&self, outcome: &AgentOutcome) -> Result<ValidatorAnswer, String> {
+        if let Some(problem) = outcome.problem(&self.terms.reviewer) {
+            return Err(problem.to_string());
+        }
+        let asked = self.to_judge().iter();
+        let asked: Vec<(&str, &str)> = asked
+            .map(|one| (one.task.as_str(), one.id.as_str()))
+            .collect();
+        read_validation(outcome, &asked).map_err(|why| why.reason)
     }
 
     /// Lets programs check what the validator said of this commit.
