@@ -316,9 +316,10 @@ fn set_order(build: &mut Build) {
     let skipped: Vec<TaskId> = skipped.map(|(id, _)| id.clone()).collect();
     // One pass for each is enough, whatever their order.
     for _ in 0..=skipped.len() {
-        let is_changed = skipped
-            .iter()
-            .fold(false, |is_changed, id| hand_down(build, id) || is_changed);
+        let mut is_changed = false;
+        for id in &skipped {
+            is_changed |= hand_down(build, id);
+        }
         if !is_changed {
             break;
         }
