@@ -46,14 +46,14 @@ fn the_required_git_is_what_the_doctor_asks_for() {
 }
 
 #[test]
-fn the_first_screen_says_what_a_cruise_does_not_do() {
+fn the_first_screen_says_what_a_cruise_does() {
     let readme = read("README.md");
     let first: String = readme.split("\n## ").next().unwrap().to_owned();
     for fact in [
         "**For whom.**",
         "**Why not plain Claude Code with worktrees?**",
         "**What a cruise does today.**",
-        "Comments that are written while it builds are answered once",
+        "A comment\nthat is written while it builds amends the plan",
         "| Linux |",
     ] {
         assert!(first.contains(fact), "the first screen lacks `{fact}`");

@@ -234,7 +234,11 @@ pub(super) fn can_go_on(run: &Run, failure: Option<&Problem>) -> bool {
 /// Whether a run goes on once its pull request is open again.
 fn is_reopenable(run: &Run, failure: Option<&Problem>) -> bool {
     let is_closed = failure.is_some_and(|problem| problem.kind == Kind::PullRequestClosed);
-    let is_planning = run.is_watched() || matches!(run.flow, Flow::Cruise { .. });
+    let is_planning = match &run.flow {
+        // What is built ends for good.
+        Flow::Cruise { build } => build.line.is_none(),
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Phase { .. } => run.is_watched(),
+    };
     is_closed && is_planning && run.request.is_some()
 }
 

@@ -135,12 +135,18 @@ pub struct Amending {
     /// tasks besides that were added since for what had landed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agreed: Option<Plan>,
+    /// The plan as its file said it last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heard: Option<Plan>,
     /// How many runs were started that hear what people say; one at a time.
     #[serde(skip_serializing_if = "is_zero")]
     pub runs: u32,
     /// Whether the last of them was asked to end.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dismissed: bool,
+    /// Whether nobody came for tasks that are blocked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub over: bool,
     /// Whether none is started any more, because one failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub given_up: bool,

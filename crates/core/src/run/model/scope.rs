@@ -18,12 +18,17 @@ pub struct TaskScope {
     /// What holds its checks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
+    /// Other files that are not its to change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<String>,
 }
 
 impl TaskScope {
     /// The changed files that hold its checks.
     pub fn touched(&self, files: &[FileDiff]) -> Vec<String> {
-        named(files, |path| is_among(&self.checks, path))
+        named(files, |path| {
+            is_among(&self.checks, path) || is_among(&self.kept, path)
+        })
     }
 
     /// The changed files that it is not about.
@@ -35,7 +40,8 @@ impl TaskScope {
 
     /// The files that hold its checks and can be held by their names alone.
     pub fn held(&self) -> Vec<String> {
-        let plain = self.checks.iter().filter(|path| !has_glob(path));
+        let all = self.checks.iter().chain(&self.kept);
+        let plain = all.filter(|path| !has_glob(path));
         plain.cloned().collect()
     }
 }
@@ -91,6 +97,7 @@ mod tests {
         TaskScope {
             paths: owned(paths),
             checks: owned(checks),
+            kept: owned(&["plan.md"]),
         }
     }
 

@@ -61,6 +61,9 @@ pub struct Whole {
     /// Files of the verified commit that decide how work is verified.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protected: Vec<String>,
+    /// The commit of others on the branch that was merged last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub joined: Option<CommitSha>,
     /// Why the last commit did not pass verification, for the next fixer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub red: Option<String>,

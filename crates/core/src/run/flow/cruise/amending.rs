@@ -9,7 +9,7 @@ use super::super::super::model::{
 use super::super::{budget, shutdown, tree};
 use super::asks::{hand_down, skip};
 use super::board::Board;
-use super::{order, probe, stage, with_build};
+use super::{order, probe, with_build};
 use crate::ids::{RunId, TaskId};
 use crate::plan::{Plan, PlanTask};
 use crate::problem::{Kind, Problem};
@@ -55,6 +55,9 @@ pub(super) fn listen(run: &mut Run, terms: &BuildTerms, line_terms: &LineTerms) 
     };
     let number = build.amending.runs + 1;
     let unstarted = Board::of(run, terms).unstarted().count();
+    if build.amending.over {
+        return;
+    }
     let share = budget::share(run, unstarted + 2);
     if share.is_used_up() {
         return;
@@ -83,6 +86,12 @@ pub(super) fn dismiss(run: &mut Run) -> bool {
     false
 }
 
+/// Whether nobody came for the tasks that are blocked, and nobody listens any more.
+pub(super) fn is_over(run: &Run) -> bool {
+    let is_over = matches!(&run.flow, Flow::Cruise { build } if build.amending.over);
+    is_over && amending_run(run).is_none()
+}
+
 /// Takes over what it made of the plan. Returns whether the cruise ends, because the pull request did.
 pub(super) fn take(run: &mut Run, now: Timestamp) -> bool {
     let Some((_, child)) = last(run) else {
@@ -91,7 +100,12 @@ pub(super) fn take(run: &mut Run, now: Timestamp) -> bool {
     let report = child.report.clone();
     let is_live = child.is_live();
     let plan = report.as_ref().and_then(|report| report.plan.clone());
-    if let Some(plan) = plan.filter(|_| stage(run) == Some(BuildStage::Building)) {
+    with_build(run, |build| {
+        if plan.is_some() {
+            build.amending.heard = plan;
+        }
+    });
+    if let Some(plan) = heard(run) {
         amend(run, &plan);
     }
     match report.map(|report| report.state) {
@@ -100,6 +114,22 @@ pub(super) fn take(run: &mut Run, now: Timestamp) -> bool {
         }
         Some(_) | None => false,
     }
+}
+
+/// What the plan's file said last, once the tasks can follow it: not while the contract runs.
+fn heard(run: &Run) -> Option<Plan> {
+    let Flow::Cruise { build } = &run.flow else {
+        return None;
+    };
+    let is_free = match build.stage {
+        BuildStage::Building => true,
+        BuildStage::Probing => !build.doubts.is_empty(),
+        BuildStage::Opening
+        | BuildStage::Checking
+        | BuildStage::Validating
+        | BuildStage::Reporting => false,
+    };
+    build.amending.heard.clone().filter(|_| is_free)
 }
 
 fn listener_ended(
@@ -133,7 +163,8 @@ fn listener_ended(
             build.amending.given_up = true;
             let why = failure.map_or_else(|| "it was stopped".to_owned(), |one| one.to_string());
             run.warnings.push(format!(
-                "comments are answered once all tasks have landed: the run that reads them ended: {why}"
+                "comments are not read while tasks are built: {why}. They are answered after all tasks \
+                 have landed"
             ));
             false
         }
@@ -145,12 +176,13 @@ fn amend(run: &mut Run, new: &Plan) {
     let Flow::Cruise { build } = &mut run.flow else {
         return;
     };
-    let agreed = match (&build.amending.agreed, &mut build.plan) {
-        (Some(agreed), Some(_)) if agreed != new => agreed.clone(),
-        (_, _) => return,
+    let agreed = build.amending.agreed.as_ref().or(build.plan.as_ref());
+    let Some(agreed) = agreed.filter(|agreed| *agreed != new).cloned() else {
+        return;
     };
     let mut settled = Plan { tasks: Vec::new() };
     let (mut changed, mut at_work, mut dropped) = (Vec::new(), Vec::new(), Vec::new());
+    let mut again = Vec::new();
     for task in &new.tasks {
         let before = of(&agreed, &task.id);
         let is_same = before == Some(task);
@@ -173,7 +205,14 @@ fn amend(run: &mut Run, new: &Plan) {
             }
             Some(TaskState::Landing { .. }) => false,
             Some(TaskState::Landed { .. }) => {
-                changed.push(build_again(build, before, task, new));
+                let id = build_again(build, before, task, new);
+                again.push((task.id.clone(), id.clone()));
+                changed.push(id);
+                true
+            }
+            Some(TaskState::Skipped) if before.is_none() => {
+                revive(build, task);
+                changed.push(task.id.clone());
                 true
             }
             // A person left it out.
@@ -191,8 +230,15 @@ fn amend(run: &mut Run, new: &Plan) {
             Some(
                 TaskState::Waiting { .. } | TaskState::Blocked { .. } | TaskState::Building { .. },
             ) => dropped.push(task.id.clone()),
-            Some(TaskState::Landed { .. } | TaskState::Skipped) | None => {}
+            Some(TaskState::Landed { .. }) => run.warnings.push(format!(
+                "task `{}` has landed; taking it out of the plan does not undo it",
+                task.id
+            )),
+            Some(TaskState::Skipped) | None => {}
         }
+    }
+    for (landed, id) in again {
+        follow(build, &landed, &id);
     }
     build.amending.agreed = Some(settled);
     for task in &dropped {
@@ -204,7 +250,10 @@ fn amend(run: &mut Run, new: &Plan) {
     if changed.is_empty() && dropped.is_empty() {
         return;
     }
-    with_build(run, set_order);
+    with_build(run, |build| {
+        build.amending.over = false;
+        set_order(build);
+    });
     run.timers.remove(&Timer::Inactivity);
     probe::again(run, &changed);
 }
@@ -248,7 +297,7 @@ fn replace(build: &mut Build, before: Option<&PlanTask>, task: &PlanTask) {
         return;
     };
     let diagnosis = diagnosis.clone().map(|diagnosis| Diagnosis {
-        what: format!("The plan was amended since. {}", diagnosis.what),
+        what: format!("The plan was amended after that. {}", diagnosis.what),
         ..diagnosis
     });
     record.attempts = 0;
@@ -289,12 +338,28 @@ fn build_again(
                 both.any(|entry| entry.id == id)
             };
             one.acceptance.retain(|entry| stays(&entry.id));
-        } else if one.depends_on.contains(&task.id) {
-            one.depends_on.push(id.clone());
         }
     }
     add(build, again);
     id
+}
+
+/// Whoever depends on a task that landed waits for the one on top of it, too.
+fn follow(build: &mut Build, landed: &TaskId, again: &TaskId) {
+    for one in build.plan.iter_mut().flat_map(|plan| &mut plan.tasks) {
+        let is_other = one.id != *again && !one.depends_on.contains(again);
+        if is_other && one.depends_on.contains(landed) {
+            one.depends_on.push(again.clone());
+        }
+    }
+}
+
+/// A task that was taken out is in the plan again.
+fn revive(build: &mut Build, task: &PlanTask) {
+    if let Some(record) = build.tasks.get_mut(&task.id) {
+        record.state = TaskState::Waiting { diagnosis: None };
+    }
+    replace(build, None, task);
 }
 
 /// Tells tasks that nobody began what they wait for now.
@@ -306,7 +371,7 @@ fn set_order(build: &mut Build) {
     for (id, record) in &mut build.tasks {
         if matches!(
             record.state,
-            TaskState::Waiting { .. } | TaskState::Blocked { .. }
+            TaskState::Waiting { .. } | TaskState::Blocked { .. } | TaskState::Skipped
         ) {
             record.after = order.waits_for(id).to_vec();
         }

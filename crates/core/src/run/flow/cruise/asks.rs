@@ -29,6 +29,7 @@ pub(in crate::run::flow) fn asked(run: &mut Run, ask: &Ask, now: Timestamp) -> b
                 record.attempts = 0;
                 record.outages = 0;
                 record.state = TaskState::Waiting { diagnosis };
+                build.amending.over = false;
             }
         }),
         Ask::SkipTask { task } => skip(run, task),

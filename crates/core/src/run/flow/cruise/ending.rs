@@ -28,13 +28,20 @@ pub(super) fn end_line(run: &mut Run, terms: &BuildTerms, line_terms: &LineTerms
             if board.ready().next().is_some() || board.held().next().is_some() {
                 return;
             }
-            if board.stuck().next().is_some() {
+            // A plan that was amended may have tasks that wait for each other.
+            let mut is_stuck = board.stuck().next().is_some();
+            let never: Vec<TaskId> = board.unstarted().cloned().collect();
+            if !is_stuck && !never.is_empty() {
+                block(run, &never);
+                is_stuck = true;
+            }
+            if is_stuck && !amending::is_over(run) {
                 let at = after(now, line_terms.patience);
                 run.timers.entry(Timer::Inactivity).or_insert(at);
                 return;
             }
             // Whoever heard people during the work ends first: they may have asked for more.
-            if amending::dismiss(run) && !validate(run, line_terms) {
+            if is_stuck || (amending::dismiss(run) && !validate(run, line_terms)) {
                 check(run);
             }
         }
@@ -124,7 +131,7 @@ pub(super) fn too_old(run: &mut Run, now: Timestamp) {
     };
     let problem = Problem::new(
         Kind::CruiseTooOld,
-        format!("the cruise did not end within {age}"),
+        format!("the cruise reached its time limit (`max_age`, {age})"),
     )
     .hint("a longer `max_age` in `[cruise]` allows more time; start another cruise for the rest");
     shutdown::abandon(run, OutcomeStatus::TimedOut, Some(problem), now);
@@ -132,9 +139,27 @@ pub(super) fn too_old(run: &mut Run, now: Timestamp) {
 
 /// Nobody came for the tasks that are blocked: the cruise ends with what landed.
 pub(super) fn give_up(run: &mut Run) {
+    // What was said meanwhile is heard first.
     if stage(run) == Some(BuildStage::Building) {
-        check(run);
+        with_build(run, |build| build.amending.over = true);
+        if amending::dismiss(run) {
+            check(run);
+        }
     }
+}
+
+/// Tasks that cannot start are a person's to change.
+fn block(run: &mut Run, tasks: &[TaskId]) {
+    with_build(run, |build| {
+        for id in tasks {
+            if let Some(record) = build.tasks.get_mut(id) {
+                record.state = TaskState::Blocked {
+                    why: "it waits for a task that waits for it".to_owned(),
+                    diagnosis: None,
+                };
+            }
+        }
+    });
 }
 
 /// Runs what the plan says must be true of the tasks that landed.
@@ -283,6 +308,21 @@ fn failure(run: &Run) -> Option<Problem> {
             "every task was left out, so nothing landed",
         );
         return Some(problem.hint("start another cruise with what you want built"));
+    }
+    let checked = build
+        .checked
+        .as_ref()
+        .filter(|_| build.level != Level::Basic);
+    if let (Some(checked), Some(head)) = (checked, &run.work.head_sha)
+        && checked != head
+    {
+        let message = format!(
+            "the receipts are about {}, and the branch was merged at {}",
+            checked.short(),
+            head.short()
+        );
+        let hint = "check the acceptance entries of what landed yourself";
+        return Some(Problem::new(Kind::AcceptanceFailed, message).hint(hint));
     }
     let counts = |one: &&Evidence| match build.level {
         Level::Basic => false,

@@ -46,7 +46,6 @@ pub(super) fn begin(run: &mut Run, now: Timestamp) {
         && let RunKind::Build(terms) = &request.kind
         && let Some(line) = &terms.line
     {
-        run.timers.insert(Timer::Age, after(now, line.max_age));
         let train = Train::new(line.slots);
         let level = line.level;
         with_build(run, |build| build.level = level);
@@ -95,7 +94,9 @@ pub(super) fn go_on(run: &mut Run, now: Timestamp) {
         return;
     }
     grant(run, terms);
-    if terms.line.is_some() {
+    if let Some(line) = &terms.line {
+        let end = after(run.started_at.unwrap_or(now), line.max_age);
+        run.timers.entry(Timer::Age).or_insert(end);
         if !landing::is_open(run, now) {
             return;
         }

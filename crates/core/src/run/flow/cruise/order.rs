@@ -1,7 +1,7 @@
 //! The run that builds one task: its id, its branch and what its agent is told.
 
 use super::super::super::model::{
-    Build, BuildTerms, ContractCheck, Diagnosis, DoneWhen, Flow, Line, LineTerms, Makes,
+    Build, BuildTerms, ContractCheck, Diagnosis, DoneWhen, Flow, Line, LineTerms, Makes, PLAN_PATH,
     PhaseTerms, PlanFrom, Publish, Request, Run, RunKind, TaskOrder, TaskRecord, TaskScope,
     TaskState, WholeTerms,
 };
@@ -211,6 +211,11 @@ fn phase_terms(terms: &LineTerms, task: &PlanTask, branch: &BranchName) -> Phase
         scope: Some(TaskScope {
             paths: task.paths.clone(),
             checks: task.checks.clone(),
+            // Only people change what was agreed.
+            kept: match terms.plan {
+                PlanFrom::Phase { .. } => vec![PLAN_PATH.to_owned()],
+                PlanFrom::File { .. } => Vec::new(),
+            },
         }),
         watch: None,
         done: DoneWhen::Reviewed { auto_merge: false },

@@ -2,7 +2,8 @@
 //! nothing about the work, and a guard that fails there guards nothing.
 
 use super::super::super::model::{
-    BuildStage, Doubt, Effect, Flow, LineAct, OutcomeStatus, Receipt, ReceiptResult, Run, Timer,
+    Build, BuildStage, Doubt, Effect, Flow, LineAct, OutcomeStatus, Receipt, ReceiptResult, Run,
+    TaskRecord, TaskState, Timer,
 };
 use super::super::shutdown;
 use super::contract::contract;
@@ -21,6 +22,12 @@ pub(super) fn begin(run: &mut Run) {
 
 /// Runs the entries of these tasks on the base, because they are new or changed.
 pub(super) fn again(run: &mut Run, tasks: &[TaskId]) {
+    with_build(run, |build| {
+        build.doubts.retain(|doubt| !tasks.contains(&doubt.task));
+        if build.doubts.is_empty() {
+            build.stage = BuildStage::Building;
+        }
+    });
     run_on_base(run, |task| tasks.contains(task));
 }
 
@@ -54,7 +61,10 @@ pub(super) fn probed(run: &mut Run, receipts: &[Receipt]) {
     let Some(plan) = &build.plan else {
         return;
     };
-    build.doubts = doubts(plan, receipts);
+    let is_run = |doubt: &Doubt| receipts.iter().any(|one| one.task == doubt.task);
+    let found = doubts(plan, receipts);
+    build.doubts.retain(|doubt| !is_run(doubt));
+    build.doubts.extend(found);
     if build.doubts.is_empty() {
         build.stage = BuildStage::Building;
     }
@@ -92,7 +102,7 @@ pub(super) fn accept(run: &mut Run) {
     });
 }
 
-/// Nobody accepted them: nothing is built.
+/// Nobody accepted them: nothing is built, or nothing more where tasks have landed.
 pub(super) fn give_up(run: &mut Run, now: Timestamp) {
     let Flow::Cruise { build } = &run.flow else {
         return;
@@ -100,9 +110,28 @@ pub(super) fn give_up(run: &mut Run, now: Timestamp) {
     let Some(doubt) = build.doubts.first() else {
         return;
     };
+    let has_landed = |task: &TaskRecord| matches!(task.state, TaskState::Landed { .. });
+    if build.tasks.values().any(has_landed) {
+        return with_build(run, block);
+    }
     let problem = Problem::new(Kind::PlanUnsound, doubt.to_string())
         .hint("correct the entry, or mark it as `guard`, and start another cruise");
     shutdown::abandon(run, OutcomeStatus::NeedsHuman, Some(problem), now);
+}
+
+/// Blocks the tasks whose entries show nothing; the others are built.
+fn block(build: &mut Build) {
+    for doubt in std::mem::take(&mut build.doubts) {
+        if let Some(record) = build.tasks.get_mut(&doubt.task)
+            && let TaskState::Waiting { diagnosis } = &record.state
+        {
+            record.state = TaskState::Blocked {
+                why: doubt.to_string(),
+                diagnosis: diagnosis.clone(),
+            };
+        }
+    }
+    build.stage = BuildStage::Building;
 }
 
 /// What a person must decide before anything is built.

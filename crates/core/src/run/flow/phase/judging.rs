@@ -148,6 +148,10 @@ impl PhaseFlow<'_> {
             if self.is_overtaken(problem, false) {
                 return self.take_in();
             }
+            // It is no fault of the validator.
+            if problem.kind == Kind::AgentInterrupted {
+                return self.look_at_it_again();
+            }
             Err(problem.to_string())
         } else {
             return self.look_at_it_again();

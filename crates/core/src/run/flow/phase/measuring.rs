@@ -46,7 +46,7 @@ impl PhaseFlow<'_> {
         let touched = scope.touched(&lines.files);
         let hint = "the files that hold the checks of a task are its reviewers', not its coder's";
         if let Some(first) = touched.first() {
-            let message = format!("it changed `{first}`, which holds its checks");
+            let message = format!("it changed `{first}`, which is not its to change");
             return Some(Problem::new(Kind::ChecksChanged, message).hint(hint));
         }
         let is_unknown = lines.is_cut && !scope.checks.is_empty();
@@ -63,7 +63,12 @@ impl PhaseFlow<'_> {
             return None;
         };
         let mut all = changed.iter();
-        let lines = all.find(|one| Some(&one.since) == round.head_before.as_ref())?;
+        let found = all.find(|one| Some(&one.since) == round.head_before.as_ref());
+        let Some(lines) = found else {
+            // Nothing is measured where nothing was committed.
+            let is_same = round.head_before == self.run.work.head_sha;
+            return (!is_same).then(|| "what it changed cannot be read".to_owned());
+        };
         let paths = lines.files.iter();
         let mut paths = paths.flat_map(|file| [&file.old_path, &file.new_path]);
         let other = paths.find_map(|path| path.as_deref().filter(|path| *path != PLAN_PATH));

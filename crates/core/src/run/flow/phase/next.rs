@@ -111,7 +111,8 @@ impl PhaseFlow<'_> {
 
     /// Ends where the parent asked for it; what is still open is for whoever comes next.
     fn end_if_asked(&mut self) {
-        if self.state.concludes && !self.hear_first() {
+        let is_posted = self.state.injected.is_empty();
+        if self.state.concludes && is_posted && !self.hear_first() {
             self.leave(OutcomeStatus::Succeeded, None);
         }
     }

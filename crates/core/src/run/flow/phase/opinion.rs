@@ -14,6 +14,8 @@ use crate::markdown::code;
 /// The most files that are looked for, and the most commands that are run.
 const MOST_FILES: usize = 200;
 const MOST_COMMANDS: usize = 50;
+/// How a shell says that it could not run a command.
+const NOT_RUN: [i32; 2] = [126, 127];
 /// How many characters of a file's name are told.
 const NAME_CHARS: usize = 100;
 /// The task and the entry of a check that belongs to a finding. `+` is in no task id.
@@ -139,7 +141,8 @@ pub(super) fn opinion(
 
 /// Whether a command ran to its end, and not as expected. One that could not be run shows nothing.
 fn has_failed(receipt: &Receipt) -> bool {
-    receipt.result == ReceiptResult::Failed && receipt.exit.is_some()
+    let is_run = receipt.exit.is_some_and(|exit| !NOT_RUN.contains(&exit));
+    receipt.result == ReceiptResult::Failed && is_run
 }
 
 /// What the programs found.
@@ -201,7 +204,7 @@ impl Found<'_> {
             let names = claim.places.iter();
             let names: Vec<String> = names.map(|one| code(&one.file, NAME_CHARS)).collect();
             return unproven(format!(
-                "the validator named files that are not there: {}",
+                "the validator named files that do not exist: {}",
                 names.join(", ")
             ));
         }
@@ -296,7 +299,7 @@ mod tests {
         assert_eq!(results(&found), [Judged, Unproven]);
         assert_eq!(
             found.entries[1].why.as_deref(),
-            Some("the validator named files that are not there: `src/y.rs`")
+            Some("the validator named files that do not exist: `src/y.rs`")
         );
         let bare = r#"{"tasks": [{"id": "a", "status": "implemented"}]}"#;
         assert_eq!(results(&judged(bare, |_| Some(true))), [Unproven; 2]);

@@ -106,8 +106,10 @@ impl PhaseFlow<'_> {
         if base == head {
             return self.pushed(round);
         }
-        // Somebody pushed meanwhile: what was verified is not what the branch would be at.
-        if self.state.pushed.as_ref() != Some(&base) {
+        // Somebody pushed meanwhile: what was verified does not hold it. Once it was merged, it does.
+        let known = [&self.state.pushed, &self.state.whole.joined];
+        if known.into_iter().all(|one| one.as_ref() != Some(&base)) {
+            self.state.whole.joined = Some(base);
             return self.branch_moved(round);
         }
         if let Some(tree) = promotable(report, &head, &base).cloned() {

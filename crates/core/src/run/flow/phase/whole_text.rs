@@ -68,7 +68,7 @@ pub(in crate::run) fn receipts(receipts: &[Receipt], opinion: Option<&Opinion>) 
     }
     for one in receipts {
         let result = match one.result {
-            ReceiptResult::Unproven => "not run",
+            ReceiptResult::Unproven => "no evidence",
             result @ (ReceiptResult::Proven | ReceiptResult::Failed | ReceiptResult::Judged) => {
                 result.name()
             }
@@ -83,7 +83,7 @@ pub(in crate::run) fn receipts(receipts: &[Receipt], opinion: Option<&Opinion>) 
         let exit = ran.and_then(|receipt| receipt.exit);
         let result = match one.places.first() {
             Some(place) if one.result == ReceiptResult::Judged => {
-                format!("judged by {}", code(&place_text(place), CELL_CHARS))
+                format!("judged; see {}", code(&place_text(place), CELL_CHARS))
             }
             Some(_) | None => one.result.name().to_owned(),
         };
@@ -133,7 +133,7 @@ fn findings(opinion: &Opinion) -> String {
     }
     more(&mut text, opinion.findings.len(), "findings");
     if !opinion.additions.is_empty() {
-        text.push_str("\nBuilt though no task asks for it:\n\n");
+        text.push_str("\nNot requested by any task:\n\n");
     }
     for one in opinion.additions.iter().take(MOST_LISTED) {
         let _ = writeln!(text, "- {}", plain_line(one, REASON_CHARS));
