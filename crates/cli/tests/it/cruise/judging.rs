@@ -79,7 +79,7 @@ fn a_strict_cruise_passes_with_a_validator_that_names_what_it_saw() {
     assert_eq!(audit["gaps"], json!([]), "{audit}");
     let said = crate::stage::said(&stage.pull_request()).join("\n");
     assert!(
-        said.contains("| `a seen` | judged by `a.txt:1` |"),
+        said.contains("| `a seen` | judged; see `a.txt:1` |"),
         "{said}"
     );
 }

@@ -97,7 +97,7 @@ mod tests {
         TaskScope {
             paths: owned(paths),
             checks: owned(checks),
-            kept: owned(&["plan.md"]),
+            kept: Vec::new(),
         }
     }
 
@@ -123,5 +123,15 @@ mod tests {
     #[test]
     fn a_task_without_paths_is_about_everything() {
         assert!(scope(&[], &[]).outside(&[changed("a")]).is_empty());
+    }
+
+    #[test]
+    fn a_kept_file_is_held_and_not_to_be_changed() {
+        let kept = TaskScope {
+            kept: vec!["plan.md".to_owned()],
+            ..scope(&["src"], &[])
+        };
+        assert_eq!(kept.held(), ["plan.md"]);
+        assert_eq!(kept.touched(&[changed("plan.md")]), ["plan.md"]);
     }
 }

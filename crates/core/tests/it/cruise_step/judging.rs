@@ -54,7 +54,7 @@ fn terms(level: Level) -> PhaseTerms {
     }
 }
 
-fn scene(level: Level, answers: &[&str]) -> Scene {
+pub(super) fn scene(level: Level, answers: &[&str]) -> Scene {
     let mut scene = Scene::begin(terms(level));
     scene.line = Some(CommitSha::new("c".repeat(40)));
     for answer in answers {
@@ -121,7 +121,7 @@ fn a_strict_cruise_merges_what_a_validator_judged_with_evidence() {
     assert_eq!(entry.places[0].line, Some(3));
     let told = scene.bodies().join("\n");
     assert!(
-        told.contains("| `login a1` | judged by `src/login.rs:3` | none |"),
+        told.contains("| `login a1` | judged; see `src/login.rs:3` | none |"),
         "{told}"
     );
     let job = scene

@@ -12,3 +12,4 @@ mod retrying;
 mod reviewing;
 mod scene;
 mod spending;
+mod whole;
