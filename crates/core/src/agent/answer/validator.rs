@@ -150,7 +150,7 @@ pub struct FindingClaim {
     pub severity: AuditSeverity,
     /// What is wrong, in one line.
     pub title: String,
-    /// Where.
+    /// The place that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Cited>,
     /// More about it.

@@ -1,20 +1,20 @@
 //! What the children, the line, the verifier and people of a simulated cruise do.
 
-use crate::common::{
-    at, cruise, problem, proven, pull_request, request, team_request, verification,
-};
+mod line;
+mod listener;
+
+use crate::common::{at, cruise, problem, pull_request, request, team_request};
 use crate::cruise_simulation::rng::Rng;
 use drive_core::agent::Budget;
-use drive_core::cruise::train::{Conflict, Coupled};
 use drive_core::forge::Surface;
 use drive_core::ids::{BranchName, CommitSha, EffectKey, PrNumber, RunId, TaskId, TreeSha};
 use drive_core::plan::Plan;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    AfterEnd, Ask, BuildTerms, ChildReport, ChildState, ContractCheck, Effect, EffectResult, Event,
-    FinishTerms, Flow, ForgeAct, ForgeAnswer, Level, LineAct, LineAnswer, LineTerms, Makes,
-    OutcomeStatus, PhaseTerms, PlanFrom, Published, Receipt, ReceiptResult, Request, Run, RunKind,
-    RunMessage, STATE_FORMAT, Spent, TaskState, Timer, WatchTerms, read_run, step, write_run,
+    AfterEnd, Ask, BuildTerms, ChildReport, ChildState, Effect, EffectResult, Event, FinishTerms,
+    Flow, ForgeAct, ForgeAnswer, Level, LineTerms, Makes, OutcomeStatus, PhaseTerms, PlanFrom,
+    Published, Request, Run, RunKind, RunMessage, STATE_FORMAT, Spent, TaskState, Timer,
+    WatchTerms, read_run, step, write_run,
 };
 use drive_core::settings::TeamMode;
 use drive_core::time::Timestamp;
@@ -320,93 +320,6 @@ impl World {
         }
     }
 
-    /// All that landed, whatever people did to the plan since.
-    fn is_all(&self, commit: &CommitSha) {
-        let tasks = |commit: &CommitSha| {
-            let all = self.contents[commit].iter();
-            let all = all.filter(|(task, _)| !matches!(task.as_str(), "plan" | "person"));
-            all.cloned().collect::<Vec<_>>()
-        };
-        assert_eq!(
-            tasks(commit),
-            tasks(&self.line),
-            "all of it, and nothing else"
-        );
-    }
-
-    /// Whoever listens amends the plan, or ends.
-    fn hear(&mut self, child: &RunId, is_asked: bool) {
-        let tip = Some(self.line.clone());
-        if self.rng.percent(3) {
-            self.listener = None;
-            self.children.remove(child);
-            let state = ChildState::Ended {
-                status: OutcomeStatus::Failed,
-                failure: Some(problem()),
-            };
-            return self.tell(child, state, tip);
-        }
-        let is_news = self.amendments > 0 && self.rng.percent(30);
-        if is_news {
-            self.amendments -= 1;
-            self.amend();
-        }
-        if !is_news && !is_asked {
-            return;
-        }
-        let plan = Some(parsed(&self.planned));
-        if is_asked && self.rng.percent(60) {
-            self.listener = None;
-            self.children.remove(child);
-            let state = ChildState::Ended {
-                status: OutcomeStatus::Succeeded,
-                failure: None,
-            };
-            return self.say(child, state, tip, plan);
-        }
-        self.say(child, ChildState::Working, tip, plan);
-    }
-
-    /// A person changes a task, takes one out or wants another; the plan's file moves the line.
-    fn amend(&mut self) {
-        let count = self.planned.len() as u64;
-        let one = usize::try_from(self.rng.below(count)).unwrap();
-        match self.rng.below(3) {
-            0 if count > 1 => {
-                let gone = self.planned.remove(one);
-                for task in &mut self.planned {
-                    let needs = task["depends_on"].as_array_mut().unwrap();
-                    needs.retain(|need| *need != gone["id"]);
-                }
-            }
-            1 => {
-                let needs = [self.planned[one]["id"].clone()];
-                self.commits += 1;
-                self.planned.push(serde_json::json!({
-                    "id": format!("n{}", self.commits), "title": "Another one",
-                    "acceptance": ["it is there"], "depends_on": needs, "paths": ["src/n.rs"],
-                }));
-            }
-            _ => {
-                self.commits += 1;
-                let text = format!("As ann says, {}.", self.commits);
-                self.planned[one]["description"] = text.into();
-            }
-        }
-        self.commits += 1;
-        let mut contents = self.contents[&self.line].clone();
-        contents.insert((TaskId::new("plan"), self.commits));
-        self.green.insert(tree_of(&contents));
-        let tip = CommitSha::new(name(&format!("plan {}", self.commits)));
-        self.contents.insert(tip.clone(), contents);
-        self.line = tip;
-    }
-
-    /// The plan that its file says now.
-    pub fn plan(&self) -> Plan {
-        parsed(&self.planned)
-    }
-
     /// A child ends, well or not.
     fn report(&mut self, child: &RunId) {
         if let Some((_, is_asked)) = self.listener.clone().filter(|(id, _)| id == child) {
@@ -487,115 +400,6 @@ impl World {
         self.deliver(Event::ChildReported { child, report });
     }
 
-    fn on_line(&mut self, act: &LineAct) -> LineAnswer {
-        match act {
-            LineAct::BeginLine { .. } => LineAnswer::LineBegun,
-            LineAct::Assemble { onto, cars } => {
-                let mut merged = self.contents[onto].clone();
-                let (mut coupled, mut with) = (Vec::new(), Vec::new());
-                for car in cars {
-                    if self.rng.percent(5) {
-                        let conflict = Conflict {
-                            task: car.task.clone(),
-                            files: vec!["src/a.rs".into()],
-                            with,
-                        };
-                        return LineAnswer::Assembled {
-                            cars: coupled,
-                            conflict: Some(conflict),
-                        };
-                    }
-                    merged.extend(self.contents[&car.head].iter().cloned());
-                    let commit = CommitSha::new(name(&format!("{onto} {merged:?}")));
-                    self.contents.insert(commit.clone(), merged.clone());
-                    with.push(car.task.clone());
-                    coupled.push(Coupled {
-                        task: car.task.clone(),
-                        head: car.head.clone(),
-                        commit,
-                        tree: tree_of(&merged),
-                    });
-                }
-                LineAnswer::Assembled {
-                    cars: coupled,
-                    conflict: None,
-                }
-            }
-            LineAct::VerifyTrain { onto, commit, tree } => {
-                assert_eq!(*tree, tree_of(&self.contents[commit]));
-                let mut report = if self.passes(&self.contents[commit].clone()) {
-                    self.green.insert(tree.clone());
-                    verification::passed(commit, onto)
-                } else {
-                    verification::failed(commit, onto)
-                };
-                report.candidate.merged_tree_sha = Some(tree.clone());
-                LineAnswer::TrainVerified {
-                    report: Box::new(report),
-                }
-            }
-            LineAct::Land {
-                from, commit, tree, ..
-            } => {
-                assert!(self.green.contains(tree), "an unverified tree lands");
-                assert_eq!(*tree, tree_of(&self.contents[commit]));
-                if self.rng.percent(10) {
-                    // Somebody else pushes something good.
-                    self.commits += 1;
-                    let mut contents = self.contents[&self.line].clone();
-                    contents.insert((TaskId::new("person"), self.commits));
-                    let tip = CommitSha::new(name(&format!("person {}", self.commits)));
-                    self.contents.insert(tip.clone(), contents);
-                    self.line = tip;
-                }
-                if self.line != *from {
-                    return LineAnswer::LineMoved {
-                        tip: Some(self.line.clone()),
-                        is_rewritten: false,
-                    };
-                }
-                self.line = commit.clone();
-                LineAnswer::CarsLanded
-            }
-            LineAct::CheckContract {
-                commit,
-                checks,
-                base,
-            } => {
-                if commit == base {
-                    // Some entries of some plans show nothing.
-                    let odd = self.rng.percent(10);
-                    let one = |(at, check)| {
-                        if odd && at == 0 {
-                            proven(check)
-                        } else {
-                            unmet(check)
-                        }
-                    };
-                    return LineAnswer::ContractChecked {
-                        receipts: checks.iter().enumerate().map(one).collect(),
-                    };
-                }
-                self.is_all(commit);
-                LineAnswer::ContractChecked {
-                    receipts: checks.iter().map(proven).collect(),
-                }
-            }
-        }
-    }
-
-    /// The first attempts of some tasks do not pass.
-    fn passes(&self, contents: &Contents) -> bool {
-        let Flow::Cruise { build } = &self.run.flow else {
-            return true;
-        };
-        self.bad.iter().all(|(task, times)| {
-            let record = build.tasks.get(task);
-            let runs = record.map_or(0, |task| task.runs.len() as u64);
-            !contents.iter().any(|(one, _)| one == task) || runs > *times
-        })
-    }
-
     /// What holds at every moment.
     pub fn check(&self) {
         assert!(self.children.len() <= self.parallel + 2, "too many at once");
@@ -612,13 +416,5 @@ impl World {
                 assert!(task.after.iter().all(is_through), "{id} began too early");
             }
         }
-    }
-}
-
-/// Nothing of it is there before the work.
-fn unmet(check: &ContractCheck) -> Receipt {
-    Receipt {
-        result: ReceiptResult::Failed,
-        ..proven(check)
     }
 }

@@ -3,8 +3,8 @@
 //! from its commits, and one that landed gets another task on top of it.
 
 use super::super::super::model::{
-    Ask, Build, BuildStage, BuildTerms, Child, ChildState, Diagnosis, Flow, LineTerms,
-    OutcomeStatus, Run, RunMessage, TaskRecord, TaskState, Timer,
+    Ask, Build, BuildStage, BuildTerms, Child, ChildState, Diagnosis, Effect, Flow, LineAct,
+    LineTerms, OutcomeStatus, Run, RunMessage, TaskRecord, TaskState, Timer,
 };
 use super::super::{budget, shutdown, tree};
 use super::asks::{hand_down, skip};
@@ -129,6 +129,16 @@ fn heard(run: &Run) -> Option<Plan> {
         | BuildStage::Validating
         | BuildStage::Reporting => false,
     };
+    let is_run = |effect: &Effect| {
+        matches!(
+            effect,
+            Effect::OnLine {
+                act: LineAct::CheckContract { .. }
+            }
+        )
+    };
+    let mut under_way = run.pending.values().chain(&build.retries);
+    let is_free = is_free && !under_way.any(is_run);
     build.amending.heard.clone().filter(|_| is_free)
 }
 

@@ -256,7 +256,9 @@ pub(super) fn answered(run: &mut Run, act: LineAct, answer: LineAnswer, now: Tim
         {
             probe::probed(run, &receipts);
         }
-        (LineAct::CheckContract { .. }, LineAnswer::ContractChecked { receipts }) => {
+        (LineAct::CheckContract { .. }, LineAnswer::ContractChecked { receipts })
+            if stage(run) == Some(BuildStage::Checking) =>
+        {
             with_build(run, |build| {
                 build.receipts = receipts;
                 build.stage = BuildStage::Reporting;

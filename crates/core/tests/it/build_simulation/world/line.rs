@@ -1,0 +1,126 @@
+//! The branch that tasks land on, and the verifier.
+
+use super::{Contents, World, name, tree_of};
+use crate::common::{proven, verification};
+use drive_core::cruise::train::{Conflict, Coupled};
+use drive_core::ids::{CommitSha, TaskId};
+use drive_core::run::{ContractCheck, Flow, LineAct, LineAnswer, Receipt, ReceiptResult};
+
+impl World {
+    pub(super) fn on_line(&mut self, act: &LineAct) -> LineAnswer {
+        match act {
+            LineAct::BeginLine { .. } => LineAnswer::LineBegun,
+            LineAct::Assemble { onto, cars } => {
+                let mut merged = self.contents[onto].clone();
+                let (mut coupled, mut with) = (Vec::new(), Vec::new());
+                for car in cars {
+                    if self.rng.percent(5) {
+                        let conflict = Conflict {
+                            task: car.task.clone(),
+                            files: vec!["src/a.rs".into()],
+                            with,
+                        };
+                        return LineAnswer::Assembled {
+                            cars: coupled,
+                            conflict: Some(conflict),
+                        };
+                    }
+                    merged.extend(self.contents[&car.head].iter().cloned());
+                    let commit = CommitSha::new(name(&format!("{onto} {merged:?}")));
+                    self.contents.insert(commit.clone(), merged.clone());
+                    with.push(car.task.clone());
+                    coupled.push(Coupled {
+                        task: car.task.clone(),
+                        head: car.head.clone(),
+                        commit,
+                        tree: tree_of(&merged),
+                    });
+                }
+                LineAnswer::Assembled {
+                    cars: coupled,
+                    conflict: None,
+                }
+            }
+            LineAct::VerifyTrain { onto, commit, tree } => {
+                assert_eq!(*tree, tree_of(&self.contents[commit]));
+                let mut report = if self.passes(&self.contents[commit].clone()) {
+                    self.green.insert(tree.clone());
+                    verification::passed(commit, onto)
+                } else {
+                    verification::failed(commit, onto)
+                };
+                report.candidate.merged_tree_sha = Some(tree.clone());
+                LineAnswer::TrainVerified {
+                    report: Box::new(report),
+                }
+            }
+            LineAct::Land {
+                from, commit, tree, ..
+            } => {
+                assert!(self.green.contains(tree), "an unverified tree lands");
+                assert_eq!(*tree, tree_of(&self.contents[commit]));
+                if self.rng.percent(10) {
+                    // Somebody else pushes something good.
+                    self.commits += 1;
+                    let mut contents = self.contents[&self.line].clone();
+                    contents.insert((TaskId::new("person"), self.commits));
+                    let tip = CommitSha::new(name(&format!("person {}", self.commits)));
+                    self.contents.insert(tip.clone(), contents);
+                    self.line = tip;
+                }
+                if self.line != *from {
+                    return LineAnswer::LineMoved {
+                        tip: Some(self.line.clone()),
+                        is_rewritten: false,
+                    };
+                }
+                self.line = commit.clone();
+                LineAnswer::CarsLanded
+            }
+            LineAct::CheckContract {
+                commit,
+                checks,
+                base,
+            } => {
+                if commit == base {
+                    // Some entries of some plans show nothing.
+                    let odd = self.rng.percent(10);
+                    let one = |(at, check)| {
+                        if odd && at == 0 {
+                            proven(check)
+                        } else {
+                            unmet(check)
+                        }
+                    };
+                    return LineAnswer::ContractChecked {
+                        receipts: checks.iter().enumerate().map(one).collect(),
+                    };
+                }
+                self.is_all(commit);
+                LineAnswer::ContractChecked {
+                    receipts: checks.iter().map(proven).collect(),
+                }
+            }
+        }
+    }
+
+    /// The first attempts of some tasks do not pass.
+    fn passes(&self, contents: &Contents) -> bool {
+        let Flow::Cruise { build } = &self.run.flow else {
+            return true;
+        };
+        self.bad.iter().all(|(task, times)| {
+            let record = build.tasks.get(task);
+            let runs = record.map_or(0, |task| task.runs.len() as u64);
+            !contents.iter().any(|(one, _)| one == task) || runs > *times
+        })
+    }
+}
+
+/// Nothing of it is there before the work.
+fn unmet(check: &ContractCheck) -> Receipt {
+    Receipt {
+        result: ReceiptResult::Failed,
+        ..proven(check)
+    }
+}
