@@ -64,7 +64,7 @@ pub(super) fn scene(level: Level, answers: &[&str]) -> Scene {
 }
 
 /// The next check of a contract gets these results, with the exit codes of commands that ran.
-fn checks(scene: &mut Scene, results: &[(&str, ReceiptResult, Option<i32>)]) {
+pub(super) fn checks(scene: &mut Scene, results: &[(&str, ReceiptResult, Option<i32>)]) {
     let receipts = results
         .iter()
         .map(|(id, result, exit)| Receipt {
@@ -82,6 +82,8 @@ fn checks(scene: &mut Scene, results: &[(&str, ReceiptResult, Option<i32>)]) {
 }
 
 const RUNS: (&str, ReceiptResult, Option<i32>) = ("runs", ReceiptResult::Proven, Some(0));
+pub(super) const FAILS: (&str, ReceiptResult, Option<i32>) =
+    ("runs", ReceiptResult::Failed, Some(1));
 const REFUTED: (&str, ReceiptResult, Option<i32>) = ("a1", ReceiptResult::Failed, Some(0));
 const PASSES: (&str, ReceiptResult, Option<i32>) = ("a1", ReceiptResult::Proven, Some(2));
 const NOT_RUN: (&str, ReceiptResult, Option<i32>) = ("a1", ReceiptResult::Failed, None);

@@ -1,22 +1,25 @@
 //! The branch of a cruise moves while a fix for it is verified.
 
-use super::judging::scene;
+use super::judging::{FAILS, checks, scene};
 use crate::common;
+use drive_core::agent::Role;
 use drive_core::ids::CommitSha;
-use drive_core::run::{Effect, Level, LineAct, MergeWhen, PollResult};
+use drive_core::run::{Effect, Level, LineAct, MergeWhen};
 
 #[test]
 fn what_others_push_while_a_fix_is_verified_is_merged_once_and_then_the_fix_lands() {
-    let mut scene = scene(Level::Basic, &[]);
-    scene.sees(PollResult {
-        comments: vec![common::comment(5, "check the name")],
-        ..PollResult::default()
-    });
+    let mut scene = scene(Level::Functional, &[]);
+    checks(&mut scene, &[FAILS]);
+    scene.settle_until(
+        |effect| matches!(effect, Effect::RunAgent { job, .. } if job.role == Role::Fixer),
+    );
+    let before = scene.performed.len();
     scene.settle_until(|effect| matches!(effect, Effect::Verify { .. }));
     let pushed = CommitSha::new("d".repeat(40));
     scene.line = Some(pushed.clone());
+    scene.answer("integrate", common::integrated('7'));
     scene.settle();
-    let merges = scene.performed.iter().filter(|effect| {
+    let merges = scene.performed[before..].iter().filter(|effect| {
         matches!(
             effect,
             Effect::Integrate {
@@ -25,17 +28,15 @@ fn what_others_push_while_a_fix_is_verified_is_merged_once_and_then_the_fix_land
             }
         )
     });
-    // What was there when the phase began, and what came meanwhile.
-    assert_eq!(merges.count(), 2, "{:?}", scene.names());
-    let landed: Vec<&CommitSha> = scene
-        .performed
+    assert_eq!(merges.count(), 1, "{:?}", scene.names());
+    let landed: Vec<(&CommitSha, String)> = scene.performed[before..]
         .iter()
         .filter_map(|effect| match effect {
             Effect::OnLine {
-                act: LineAct::Land { from, .. },
-            } => Some(from),
+                act: LineAct::Land { from, commit, .. },
+            } => Some((from, commit.to_string())),
             _ => None,
         })
         .collect();
-    assert_eq!(landed, [&pushed], "{:?}", scene.names());
+    assert_eq!(landed, [(&pushed, "7".repeat(40))], "{:?}", scene.names());
 }
