@@ -25,6 +25,7 @@ pub mod secrets;
 pub mod serde_path;
 pub mod settings;
 pub mod steering;
+pub mod test_files;
 pub mod time;
 pub mod timeline;
 mod units;

@@ -2,9 +2,9 @@
 
 use super::value::Sha;
 use drive_core::run::{
-    Audit, AuditFinding, Evidence, ReceiptResult, Run, Spent, TaskAudit, TaskResult,
+    Audit, AuditFinding, Debrief, Evidence, PhaseTook, ReceiptResult, RoleTook, Run, Said, Tally,
+    TaskAudit, TaskResult,
 };
-use drive_core::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -27,7 +27,14 @@ pub(crate) struct AuditDocument {
     additions: Vec<String>,
     /// What is left to do.
     gaps: Vec<String>,
+    /// What people and programs said on the pull requests, and what came of it.
+    comments: Vec<SaidDocument>,
+    /// How the tasks landed.
+    trains: TrainsDocument,
+    /// How many tasks were built at once on average; null before one ended.
+    parallelism: Option<f64>,
     phases: Vec<PhaseCost>,
+    roles: Vec<RoleCost>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -37,6 +44,10 @@ struct TaskDocument {
     title: String,
     status: TaskStatus,
     evidence: Vec<EvidenceDocument>,
+    /// How many runs were started for it.
+    attempts: usize,
+    /// What its agent says it left undone.
+    undone: Vec<String>,
 }
 
 /// What became of a task.
@@ -89,10 +100,40 @@ struct FindingDocument {
     confirmed: bool,
 }
 
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SaidDocument {
+    author: String,
+    body: String,
+    url: Option<String>,
+    /// What came of it, in a few words.
+    became: String,
+}
+
+/// How the tasks of a cruise landed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct TrainsDocument {
+    /// How often the branch moved to a tree that passed.
+    landings: u32,
+    /// The most tasks that landed in one move.
+    longest: u32,
+    /// How many merged trees were verified.
+    verified: u32,
+    /// How many of them did not pass.
+    red: u32,
+    /// How many could not be verified.
+    unknown: u32,
+    /// How many passed only when a stage ran again.
+    flaky: u32,
+    /// How often tasks conflicted in a file.
+    conflicts: u32,
+}
+
 /// What one phase took.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct PhaseCost {
+struct PhaseCost {
     name: &'static str,
     /// Null where it has not ended.
     duration_ms: Option<i64>,
@@ -102,25 +143,82 @@ pub(crate) struct PhaseCost {
     cost_usd: Option<f64>,
 }
 
-impl PhaseCost {
-    pub(crate) fn new(
-        name: &'static str,
-        (began, ended): (Option<Timestamp>, Option<Timestamp>),
-        spent: Spent,
-    ) -> Self {
-        let duration = began.zip(ended);
+/// What the agents of one role took.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct RoleCost {
+    role: &'static str,
+    /// How many agents were started.
+    agents: u32,
+    /// How long they worked in all.
+    duration_ms: i64,
+    tokens: u64,
+    #[schemars(range(min = 0))]
+    cost_usd: Option<f64>,
+}
+
+impl From<&PhaseTook> for PhaseCost {
+    fn from(took: &PhaseTook) -> Self {
+        let (began, ended) = took.times;
         Self {
-            name,
-            duration_ms: duration
+            name: took.name,
+            duration_ms: began
+                .zip(ended)
                 .map(|(began, ended)| ended.as_millisecond() - began.as_millisecond()),
-            tokens: spent.usage.reported(),
-            cost_usd: spent.cost.map(|cost| cost.usd()),
+            tokens: took.spent.usage.reported(),
+            cost_usd: took.spent.cost.map(|cost| cost.usd()),
+        }
+    }
+}
+
+impl From<&RoleTook> for RoleCost {
+    fn from(took: &RoleTook) -> Self {
+        Self {
+            role: took.role.name(),
+            agents: took.agents,
+            duration_ms: took.duration_ms,
+            tokens: took.tokens,
+            cost_usd: took.cost.map(|cost| cost.usd()),
+        }
+    }
+}
+
+impl From<&Said> for SaidDocument {
+    fn from(said: &Said) -> Self {
+        Self {
+            author: said.author.clone(),
+            body: said.body.clone(),
+            url: said.url.clone(),
+            became: said.became.clone(),
+        }
+    }
+}
+
+impl From<Tally> for TrainsDocument {
+    fn from(tally: Tally) -> Self {
+        let Tally {
+            landings,
+            longest,
+            verified,
+            red,
+            unknown,
+            flaky,
+            conflicts,
+        } = tally;
+        Self {
+            landings,
+            longest,
+            verified,
+            red,
+            unknown,
+            flaky,
+            conflicts,
         }
     }
 }
 
 impl AuditDocument {
-    pub(crate) fn new(run: &Run, audit: &Audit, outcome: String, phases: Vec<PhaseCost>) -> Self {
+    pub(crate) fn new(run: &Run, audit: &Audit, outcome: String, debrief: &Debrief) -> Self {
         Self {
             cruise_id: run.id.to_string(),
             outcome,
@@ -130,7 +228,11 @@ impl AuditDocument {
             findings: audit.findings.iter().map(FindingDocument::from).collect(),
             additions: audit.additions.clone(),
             gaps: audit.gaps.clone(),
-            phases,
+            comments: debrief.said.iter().map(SaidDocument::from).collect(),
+            trains: debrief.trains.into(),
+            parallelism: debrief.parallelism,
+            phases: debrief.phases.iter().map(PhaseCost::from).collect(),
+            roles: debrief.roles.iter().map(RoleCost::from).collect(),
         }
     }
 }
@@ -147,6 +249,8 @@ impl From<&TaskAudit> for TaskDocument {
                 TaskResult::Deviated => TaskStatus::Deviated,
             },
             evidence: task.evidence.iter().map(EvidenceDocument::from).collect(),
+            attempts: task.attempts,
+            undone: task.undone.clone(),
         }
     }
 }

@@ -21,7 +21,7 @@ mod stats;
 mod text;
 mod value;
 
-pub(crate) use audit::{AuditDocument, PhaseCost};
+pub(crate) use audit::AuditDocument;
 pub(crate) use config::{
     ConfigCheckDocument, ConfigDefaultDocument, ConfigDocument, ConfigSchemaDocument, SettingsFile,
 };

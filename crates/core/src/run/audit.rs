@@ -6,7 +6,7 @@
 use super::model::{
     AuditFinding, Build, Flow, JudgedEntry, Level, Receipt, ReceiptResult, Run, TaskState,
 };
-use crate::agent::answer::{Cited, Standing};
+use crate::agent::answer::{AuditSeverity, Cited, Standing};
 use crate::ids::{CommitSha, TaskId};
 use crate::plan::{Acceptance, Check, PlanTask};
 
@@ -19,7 +19,7 @@ pub struct Audit {
     pub commit: Option<CommitSha>,
     /// Every task of the plan, in its order.
     pub tasks: Vec<TaskAudit>,
-    /// What a validator found in the whole, the worst first.
+    /// What drive and a validator found in the whole, the worst first.
     pub findings: Vec<AuditFinding>,
     /// What was built though no task asks for it.
     pub additions: Vec<String>,
@@ -38,6 +38,10 @@ pub struct TaskAudit {
     pub status: TaskResult,
     /// What the plan asks for, and what shows it.
     pub evidence: Vec<Evidence>,
+    /// What its agent says it left undone.
+    pub undone: Vec<String>,
+    /// How many runs were started for it.
+    pub attempts: usize,
 }
 
 /// What became of a task.
@@ -85,13 +89,29 @@ pub fn audit(run: &Run) -> Option<Audit> {
         .iter()
         .filter(|one| one.confirmed.is_some());
     gaps.extend(confirmed.map(|one| format!("{} finding: {}", one.severity.name(), one.title)));
+    let mut findings = opinion.findings;
+    findings.extend(changed_tests(build));
+    findings.sort_by_key(|one| one.severity);
     Some(Audit {
         level: build.level,
         commit: build.checked.clone().or_else(|| tip(build)),
-        findings: opinion.findings,
+        findings,
         additions: opinion.additions,
         gaps,
         tasks,
+    })
+}
+
+/// Tests that were there before a task and that it changed: what they said once, they may say no more.
+fn changed_tests(build: &Build) -> impl Iterator<Item = AuditFinding> {
+    let tasks = build.tasks.iter();
+    let tasks = tasks.filter(|(_, task)| !task.tests.is_empty());
+    tasks.map(|(id, task)| AuditFinding {
+        severity: AuditSeverity::Medium,
+        title: format!("task `{id}` changed tests that were there before"),
+        place: None,
+        detail: task.tests.join(", "),
+        confirmed: None,
     })
 }
 
@@ -122,6 +142,12 @@ fn of_task(build: &Build, task: &PlanTask) -> TaskAudit {
             (true, false) => TaskResult::Implemented,
         },
         evidence,
+        undone: build
+            .tasks
+            .get(&task.id)
+            .and_then(|one| one.handoff.as_ref())
+            .map_or_else(Vec::new, |handoff| handoff.undone.clone()),
+        attempts: build.tasks.get(&task.id).map_or(0, |one| one.runs.len()),
     }
 }
 
@@ -217,17 +243,10 @@ mod tests {
 
     fn judged(status: Standing, result: ReceiptResult) -> TaskAudit {
         let record = TaskRecord {
-            title: "Log in".to_owned(),
-            after: Vec::new(),
             state: TaskState::Landed {
                 commit: CommitSha::new("c".repeat(40)),
             },
-            attempts: 1,
-            outages: 0,
-            held_until: None,
-            runs: Vec::new(),
-            outside: Vec::new(),
-            handoff: None,
+            ..TaskRecord::new("Log in".to_owned(), Vec::new())
         };
         let entry = JudgedEntry {
             task: TaskId::new("login"),

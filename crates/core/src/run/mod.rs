@@ -8,6 +8,7 @@
 //! ends with its reviews.
 
 mod audit;
+mod debrief;
 mod flow;
 mod model;
 mod stats;
@@ -15,6 +16,7 @@ mod status;
 mod tasks;
 
 pub use audit::{Audit, Evidence, TaskAudit, TaskResult, audit};
+pub use debrief::{Debrief, PhaseTook, RoleTook, Said, debrief};
 pub use flow::{
     IllegalEvent, NotResumable, amending_run, fold, is_same_cruise, planning_run,
     require_resumable, step, validating_run,
@@ -28,14 +30,14 @@ pub use model::{
     IgnoredComment, Injected, Interrupted, JobComment, JobEntry, JobFinding, JobInput, JobRecord,
     JudgeCheck, Judged, JudgedEntry, Ledger, Level, Life, Line, LineAct, LineAnswer, LineRemark,
     LineTerms, Makes, Merge, MergeStep, MergeWhen, Note, Notice, NoticeEvent, Notices, Objected,
-    OpenNotice, Opinion, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, Panel, Parent, Part, Pause,
-    PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck, PlanFrom, PollResult, Posting,
+    OpenNotice, Opinion, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, PadNote, Panel, Parent, Part,
+    Pause, PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck, PlanFrom, PollResult, Posting,
     Publish, Published, Receipt, ReceiptResult, Record, Remark, RemarkRecord, Request, ResumeStep,
     Resumption, Retry, ReviewOf, ReviewRecord, ReviewTerms, RollBackCost, Round, RoundJob,
     RoundRecord, RoundStep, Run, RunKind, RunMessage, STATE_FORMAT, SeverityTotals, Shutdown,
-    ShutdownStep, SpawnStage, Spent, Stage, TaskOrder, TaskRecord, TaskScope, TaskState, Threads,
-    Timer, UnreadableFormat, Validation, VerifiedAgainst, Watch, WatchTerms, Whole, WholeTerms,
-    Work, is_actionable, read_event, read_run, reply_key, write_event, write_run,
+    ShutdownStep, SpawnStage, Spent, Stage, Tally, TaskOrder, TaskRecord, TaskScope, TaskState,
+    Threads, Timer, UnreadableFormat, Validation, VerifiedAgainst, Watch, WatchTerms, Whole,
+    WholeTerms, Work, is_actionable, read_event, read_run, reply_key, write_event, write_run,
 };
 pub use stats::{ReviewStats, Reviewing, review_stats};
 pub use status::{

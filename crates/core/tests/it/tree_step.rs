@@ -75,6 +75,7 @@ fn reports(run: Run, task: &str, number: u32, state: ChildState, tokens: u64) ->
         plan: None,
         checked: None,
         outside: Vec::new(),
+        tests: Vec::new(),
         merged: None,
     });
     let child = child(task);

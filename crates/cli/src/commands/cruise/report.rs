@@ -3,14 +3,12 @@
 use super::find;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
-use crate::documents::{AuditDocument, PhaseCost};
+use crate::documents::AuditDocument;
 use crate::output::Printable;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    Audit, AuditFinding, Evidence, Run, Spent, TaskResult, audit, is_cruise, planning_run,
-    validating_run,
+    Audit, AuditFinding, Debrief, Evidence, Run, TaskResult, audit, debrief, is_cruise,
 };
-use drive_core::time::Timestamp;
 use drive_core::timeline::describe_status;
 use drive_engine::ports::Store;
 use std::fmt::Write;
@@ -22,9 +20,10 @@ pub(super) fn report(app: &App, id: Option<&str>) -> Outcome {
     let Some(found) = audit(&run) else {
         return Err(no_audit(&run));
     };
-    let phases = phases(&store, &run)?;
-    let text = text(&run, &found);
-    let document = AuditDocument::new(&run, &found, outcome(&run), phases);
+    let debrief = debrief(&run, &children(&store, &run)?);
+    let mut text = text(&run, &found);
+    way(&mut text, &debrief);
+    let document = AuditDocument::new(&run, &found, outcome(&run), &debrief);
     Answer::new(&document, Printable(&text).to_string())
 }
 
@@ -80,6 +79,20 @@ fn text(run: &Run, audit: &Audit) -> String {
             }
         }
     }
+    let tried = audit.tasks.iter().filter(|task| task.attempts > 1);
+    for task in tried {
+        let _ = writeln!(
+            text,
+            "retries  {:16} {} attempts",
+            task.id.as_str(),
+            task.attempts
+        );
+    }
+    for task in &audit.tasks {
+        for one in &task.undone {
+            let _ = writeln!(text, "undone   {:16} {one}", task.id.as_str());
+        }
+    }
     for one in &audit.findings {
         let _ = writeln!(text, "finding  {}", finding(one));
     }
@@ -130,38 +143,78 @@ fn finding(one: &AuditFinding) -> String {
     format!("{severity:12} {confirmed}: {}{place}", one.title)
 }
 
-/// What planning, building and validating took, from the runs themselves.
-fn phases(store: &dyn Store, run: &Run) -> Result<Vec<PhaseCost>, Problem> {
-    let (planning, validating) = (planning_run(run), validating_run(run));
-    let mut validation = None;
-    let mut phases = Vec::new();
-    let (mut spent, mut began, mut ended) = (Spent::default(), None, None);
+/// The children of a cruise, as far as they are stored.
+fn children(store: &dyn Store, run: &Run) -> Result<Vec<Run>, Problem> {
+    let mut children = Vec::new();
     for id in run.children.keys() {
-        let Some(child) = store.load(id)? else {
-            continue;
-        };
-        let end = child.outcome.as_ref().map(|outcome| outcome.ended_at);
-        let times = (child.started_at, end);
-        if Some(id) == planning.as_ref() {
-            phases.push(PhaseCost::new("planning", times, child.spent_in_all()));
-            continue;
-        }
-        if Some(id) == validating.as_ref() {
-            validation = Some(PhaseCost::new("validating", times, child.spent_in_all()));
-            continue;
-        }
-        spent = spent.plus(child.spent_in_all());
-        began = earlier(began, child.started_at);
-        ended = end.max(ended);
+        children.extend(store.load(id)?);
     }
-    phases.push(PhaseCost::new("building", (began, ended), spent));
-    phases.extend(validation);
-    Ok(phases)
+    Ok(children)
 }
 
-fn earlier(a: Option<Timestamp>, b: Option<Timestamp>) -> Option<Timestamp> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (one, other) => one.or(other),
+/// What happened on the way.
+fn way(text: &mut String, debrief: &Debrief) {
+    for one in &debrief.said {
+        let first = one.body.lines().next().unwrap_or_default();
+        let _ = writeln!(text, "comment  {}: {first}: {}", one.author, one.became);
+    }
+    let trains = debrief.trains;
+    if trains.verified > 0 {
+        let _ = write!(
+            text,
+            "trains   {} verified, {} failed, {} landed",
+            counted(trains.verified, "merge"),
+            trains.red,
+            trains.landings
+        );
+        for (number, what) in [
+            (trains.unknown, "not verified"),
+            (trains.flaky, "flaky"),
+            (trains.conflicts, "in conflict"),
+        ] {
+            if number > 0 {
+                let _ = write!(text, ", {number} {what}");
+            }
+        }
+        text.push('\n');
+    }
+    if let Some(parallelism) = debrief.parallelism {
+        let _ = writeln!(text, "parallel {parallelism:.1} tasks at once on average");
+    }
+    for took in &debrief.phases {
+        let (Some(began), Some(ended)) = took.times else {
+            continue;
+        };
+        let time = duration(ended.as_millisecond() - began.as_millisecond());
+        let cost = took.spent.cost.map(|cost| cost.usd());
+        let _ = writeln!(text, "phase    {:16} {}", took.name, with_cost(time, cost));
+    }
+    for took in &debrief.roles {
+        let time = duration(took.duration_ms);
+        let agents = format!("{time} in {}", counted(took.agents, "agent"));
+        let cost = took.cost.map(|cost| cost.usd());
+        let role = took.role.name();
+        let _ = writeln!(text, "role     {role:16} {}", with_cost(agents, cost));
+    }
+}
+
+fn counted(number: u32, what: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{s}")
+}
+
+fn with_cost(text: String, cost: Option<f64>) -> String {
+    match cost {
+        Some(cost) => format!("{text}, ${cost:.2}"),
+        None => text,
+    }
+}
+
+fn duration(millis: i64) -> String {
+    let seconds = millis / 1000;
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds}s"),
+        (0, minutes, seconds) => format!("{minutes}m {seconds}s"),
+        (hours, minutes, _) => format!("{hours}h {minutes}m"),
     }
 }

@@ -6,6 +6,7 @@ mod fields;
 mod finding;
 mod fixer;
 mod form;
+mod handoff;
 mod json;
 mod namer;
 mod refuter;
@@ -15,6 +16,7 @@ mod validator;
 pub use finding::{Confidence, Finding, Severity};
 pub use fixer::{CommentAction, CommentAnswer, FixerAnswer, read_fixer};
 pub use form::{AnswerForm, Said};
+pub use handoff::{Added, Handoff, read_handoff, without_handoff};
 pub use namer::{MAX_BRANCH_CHARS, MAX_TITLE_CHARS, Naming, read_naming, slug, title_of};
 pub use refuter::{Refutation, read_refutations};
 pub use reviewer::{

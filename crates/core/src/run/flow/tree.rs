@@ -9,12 +9,9 @@ use super::super::model::{
 };
 use crate::Problem;
 use crate::agent::Budget;
+use crate::agent::answer::{Handoff, read_handoff};
 use crate::ids::{CommitSha, RunId, TaskId};
-use crate::phase::PhaseName;
 use crate::plan::Plan;
-
-/// How much of what an agent said last is reported, in characters.
-const LONGEST_HANDOFF: usize = 4000;
 
 /// The id of the run that works on a task. `+` is in no task id, so that the ids of nested runs
 /// cannot meet.
@@ -151,6 +148,7 @@ fn give_up(child: &mut Child, problem: &Problem) {
         plan: None,
         checked: None,
         outside: Vec::new(),
+        tests: Vec::new(),
         merged: None,
     });
 }
@@ -214,6 +212,7 @@ pub(super) fn report(run: &mut Run, state: ChildState) -> bool {
         plan: plan(run),
         checked: checked(run),
         outside: outside(run),
+        tests: tests(run),
         merged: merged(run),
     };
     run.reported = Some(report.clone());
@@ -222,16 +221,13 @@ pub(super) fn report(run: &mut Run, state: ChildState) -> bool {
     true
 }
 
-/// What the agent of a task said last; of a plan nobody needs it.
-fn handoff(run: &Run) -> Option<String> {
-    let text = match &run.flow {
-        // Reviewers and fixers spoke after the agent that did the task.
-        Flow::Phase { phase } if phase.name == PhaseName::Building => &phase.summary,
-        Flow::Phase { .. } | Flow::Awaiting | Flow::Cruise { .. } => return None,
-        Flow::Spawn { .. } => run.work.summary.as_ref()?,
-    };
-    let text: String = text.chars().take(LONGEST_HANDOFF).collect();
-    (!text.is_empty()).then_some(text)
+/// What the agent of a task left; of a plan nobody needs it.
+fn handoff(run: &Run) -> Option<Handoff> {
+    match &run.flow {
+        Flow::Phase { phase } => phase.handoff.clone(),
+        Flow::Spawn { .. } => read_handoff(run.work.summary.as_ref()?),
+        Flow::Awaiting | Flow::Cruise { .. } => None,
+    }
 }
 
 fn plan(run: &Run) -> Option<Plan> {
@@ -269,6 +265,14 @@ fn checked(run: &Run) -> Option<Checked> {
 fn outside(run: &Run) -> Vec<String> {
     match &run.flow {
         Flow::Phase { phase } => phase.outside.clone(),
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => Vec::new(),
+    }
+}
+
+/// Tests of others that the task changed.
+fn tests(run: &Run) -> Vec<String> {
+    match &run.flow {
+        Flow::Phase { phase } => phase.tests.clone(),
         Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => Vec::new(),
     }
 }

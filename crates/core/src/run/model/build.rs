@@ -6,6 +6,7 @@ use super::line::Receipt;
 use super::outcome::OutcomeStatus;
 use super::validation::Opinion;
 use crate::Problem;
+use crate::agent::answer::Handoff;
 use crate::cruise::Train;
 use crate::ids::{BranchName, CommitSha, RunId, TaskId, TreeSha};
 use crate::plan::Plan;
@@ -37,9 +38,15 @@ pub struct Build {
     /// Its tasks.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<TaskId, TaskRecord>,
+    /// What every agent of the cruise is told, from the tasks that landed; the oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scratchpad: Vec<PadNote>,
     /// The tasks that are about to land.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub train: Option<Train>,
+    /// How the tasks landed so far.
+    #[serde(skip_serializing_if = "Tally::is_empty")]
+    pub tally: Tally,
     /// Why trees did not pass, until the task that is to blame is known.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub reds: BTreeMap<TreeSha, String>,
@@ -205,9 +212,48 @@ pub struct TaskRecord {
     /// Changed files that it is not about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
+    /// Tests of others that it changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
     /// What its agent left for those that come after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub handoff: Option<String>,
+    pub handoff: Option<Handoff>,
+}
+
+/// How the tasks of a cruise landed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Tally {
+    /// How often the branch moved to a tree that passed.
+    pub landings: u32,
+    /// The most tasks that landed in one move.
+    pub longest: u32,
+    /// How many merged trees were verified.
+    pub verified: u32,
+    /// How many of them did not pass.
+    pub red: u32,
+    /// How many could not be verified, for a reason outside the tree.
+    pub unknown: u32,
+    /// How many passed only when a stage ran again.
+    pub flaky: u32,
+    /// How often tasks conflicted in a file.
+    pub conflicts: u32,
+}
+
+impl Tally {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A note that every agent of a cruise is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PadNote {
+    /// The task whose agent wrote it.
+    pub task: TaskId,
+    /// What it says, in one line.
+    pub text: String,
 }
 
 /// The state of one task.
@@ -278,6 +324,7 @@ impl TaskRecord {
             held_until: None,
             runs: Vec::new(),
             outside: Vec::new(),
+            tests: Vec::new(),
             handoff: None,
         }
     }

@@ -38,7 +38,8 @@ mod whole;
 
 pub use ask::{Ask, Injected};
 pub use build::{
-    Amending, Build, BuildStage, Diagnosis, Doubt, Ending, Line, TaskRecord, TaskState,
+    Amending, Build, BuildStage, Diagnosis, Doubt, Ending, Line, PadNote, Tally, TaskRecord,
+    TaskState,
 };
 pub use ci::Ci;
 pub use comment_answer::{Answer, FixerResult};
@@ -74,6 +75,7 @@ pub use resume::{ResumeStep, Resumption};
 pub use round::{RollBackCost, Round, RoundJob, RoundRecord, RoundStep};
 pub use run::{Flow, OwnPost, Run};
 pub use scope::TaskScope;
+pub(in crate::run) use scope::changed_tests;
 pub use shutdown::{Shutdown, ShutdownStep};
 pub use spawn::SpawnStage;
 pub use threads::Threads;

@@ -16,6 +16,7 @@ use super::threads::Threads;
 use super::watch::Watch;
 use super::whole::Whole;
 use crate::Problem;
+use crate::agent::answer::Handoff;
 use crate::forge::checks::Gate;
 use crate::forge::inline::FileDiff;
 use crate::forge::{Aside, Comment, CommentRef, newest};
@@ -106,6 +107,12 @@ pub struct Phase {
     /// Changed files that its task is not about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
+    /// Tests of others that its task changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
+    /// What the agent of a task left for those who build on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<Handoff>,
     /// How far the commits of a cruise are on their way to the base.
     #[serde(default, skip_serializing_if = "Whole::is_empty")]
     pub whole: Whole,

@@ -1,6 +1,7 @@
 //! Which files a task is about, and which of them its agents may not change.
 
 use crate::forge::inline::FileDiff;
+use crate::test_files::is_test_file;
 use globset::GlobBuilder;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -44,6 +45,13 @@ impl TaskScope {
         let plain = all.filter(|path| !has_glob(path));
         plain.cloned().collect()
     }
+}
+
+/// The changed files that held tests before.
+pub(in crate::run) fn changed_tests(files: &[FileDiff]) -> Vec<String> {
+    let old = files.iter().filter(|file| file.old_path.is_some());
+    let old: Vec<FileDiff> = old.cloned().collect();
+    named(&old, is_test_file)
 }
 
 fn named(files: &[FileDiff], which: impl Fn(&str) -> bool) -> Vec<String> {
@@ -123,6 +131,21 @@ mod tests {
     #[test]
     fn a_task_without_paths_is_about_everything() {
         assert!(scope(&[], &[]).outside(&[changed("a")]).is_empty());
+    }
+
+    #[test]
+    fn tests_that_were_there_before_are_told_and_new_ones_are_not() {
+        let old = FileDiff {
+            old_path: Some("tests/a.rs".to_owned()),
+            ..changed("tests/a.rs")
+        };
+        let gone = FileDiff {
+            old_path: Some("src/login_test.go".to_owned()),
+            new_path: None,
+            ..changed("")
+        };
+        let files = [old, gone, changed("tests/new.rs"), changed("src/a.rs")];
+        assert_eq!(changed_tests(&files), ["src/login_test.go", "tests/a.rs"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::request::Request;
 use super::whole::Checked;
 use crate::Problem;
 use crate::agent::Budget;
+use crate::agent::answer::Handoff;
 use crate::ids::{BranchName, CommitSha, TaskId};
 use crate::plan::Plan;
 use serde::{Deserialize, Serialize};
@@ -58,9 +59,9 @@ pub struct ChildReport {
     pub head_sha: Option<CommitSha>,
     /// Its pull request.
     pub pull_request: Option<Published>,
-    /// What its agent said last, for those who build on it.
+    /// What its agent left for those who build on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub handoff: Option<String>,
+    pub handoff: Option<Handoff>,
     /// The plan that it wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
@@ -70,6 +71,9 @@ pub struct ChildReport {
     /// Changed files that its task is not about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
+    /// Tests of others that its task changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
     /// The commit on the base, once it is merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<CommitSha>,

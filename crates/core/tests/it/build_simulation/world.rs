@@ -6,6 +6,7 @@ mod listener;
 use crate::common::{at, cruise, problem, pull_request, request, team_request};
 use crate::cruise_simulation::rng::Rng;
 use drive_core::agent::Budget;
+use drive_core::agent::answer::read_handoff;
 use drive_core::forge::Surface;
 use drive_core::ids::{BranchName, CommitSha, EffectKey, PrNumber, RunId, TaskId, TreeSha};
 use drive_core::plan::Plan;
@@ -390,10 +391,11 @@ impl World {
                 number: PrNumber::new(7),
                 url: "local:7".into(),
             }),
-            handoff: Some("It is in src.".into()),
+            handoff: read_handoff(r#"{"notes": ["it is in src"], "undone": ["the docs"]}"#),
             plan,
             checked: None,
             outside: Vec::new(),
+            tests: Vec::new(),
             merged: None,
         });
         let child = child.clone();

@@ -448,6 +448,7 @@ pub fn child_report() -> ChildReport {
         plan: None,
         checked: None,
         outside: Vec::new(),
+        tests: Vec::new(),
         merged: None,
     }
 }

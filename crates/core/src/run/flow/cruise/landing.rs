@@ -5,18 +5,19 @@
 
 use super::super::super::model::{
     BranchAt, Build, BuildStage, CarOrder, ChildState, CommitSummary, Diagnosis, Effect, Flow,
-    Line, LineAct, LineAnswer, OutcomeStatus, Run, RunKind, TaskState, Timer,
+    Line, LineAct, LineAnswer, OutcomeStatus, PadNote, Run, RunKind, Tally, TaskState, Timer,
 };
 use super::super::phase::is_final;
 use super::super::proof::{failure_of, is_proof};
 use super::super::shutdown;
 use super::{amending, did_not_land, line, order, probe, stage, take_plan, with_build};
+use crate::agent::answer::Handoff;
 use crate::cruise::{Car, Left, Move, Verdict, Why};
 use crate::forge::text::fit;
 use crate::ids::{BranchName, CommitSha, EffectKey, TaskId};
 use crate::problem::{Kind, Problem};
 use crate::time::{Timestamp, after};
-use crate::verify::{promotable, render};
+use crate::verify::{Fault, Stage, Verification, promotable, render};
 use std::time::Duration;
 
 /// How many effects may fail in a row before the cruise asks a person.
@@ -25,6 +26,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 /// How much of a report on a tree that did not pass is kept, in bytes.
 const LONGEST_REPORT: usize = 8 << 10;
+/// How many notes the scratchpad holds.
+const MOST_NOTES: usize = 100;
 
 /// Finds a name for the line.
 pub(super) fn begin_line(run: &mut Run) {
@@ -189,6 +192,8 @@ pub(super) fn answered(run: &mut Run, act: LineAct, answer: LineAnswer, now: Tim
         (LineAct::BeginLine { line, at }, LineAnswer::LineBegun) => open(run, line.branch, at),
         (LineAct::Assemble { onto, .. }, LineAnswer::Assembled { cars, conflict }) => {
             let mut left = Vec::new();
+            let conflicts = u32::from(conflict.is_some());
+            with_build(run, |build| build.tally.conflicts += conflicts);
             with_train(run, |train| left = train.assembled(&onto, cars, conflict));
             leave(run, left);
         }
@@ -200,6 +205,7 @@ pub(super) fn answered(run: &mut Run, act: LineAct, answer: LineAnswer, now: Tim
                     why: failure_of(&report),
                 },
             };
+            with_build(run, |build| count(&mut build.tally, &verdict, &report));
             if verdict == Verdict::Red {
                 let why = fit(&render::markdown(&report), LONGEST_REPORT);
                 with_build(run, |build| {
@@ -213,6 +219,11 @@ pub(super) fn answered(run: &mut Run, act: LineAct, answer: LineAnswer, now: Tim
         (LineAct::Land { commit, .. }, LineAnswer::CarsLanded) => {
             let mut tasks = Vec::new();
             with_train(run, |train| tasks = train.landed(&commit));
+            let longest = u32::try_from(tasks.len()).unwrap_or(u32::MAX);
+            with_build(run, |build| {
+                build.tally.landings += 1;
+                build.tally.longest = build.tally.longest.max(longest);
+            });
             arrived(run, &commit, tasks);
         }
         (
@@ -269,6 +280,18 @@ pub(super) fn answered(run: &mut Run, act: LineAct, answer: LineAnswer, now: Tim
     }
 }
 
+/// Counts a verification of the train.
+fn count(tally: &mut Tally, verdict: &Verdict, report: &Verification) {
+    tally.verified += 1;
+    match verdict {
+        Verdict::Green => {}
+        Verdict::Red => tally.red += 1,
+        Verdict::Unknown { .. } => tally.unknown += 1,
+    }
+    let is_flaky = |stage: &Stage| stage.fault == Some(Fault::Flaky);
+    tally.flaky += u32::from(report.stages.iter().any(is_flaky));
+}
+
 /// The line is at this commit now, with these tasks.
 fn arrived(run: &mut Run, commit: &CommitSha, tasks: Vec<TaskId>) {
     run.work.head_sha = Some(commit.clone());
@@ -283,12 +306,27 @@ fn arrived(run: &mut Run, commit: &CommitSha, tasks: Vec<TaskId>) {
             record.state = TaskState::Landed {
                 commit: commit.clone(),
             };
+            note(&mut build.scratchpad, &task, record.handoff.as_ref());
             run.work.commits.push(CommitSummary {
                 sha: commit.clone(),
                 subject: format!("{task}: {}", record.title),
             });
         }
     }
+}
+
+/// What a task that landed leaves for all others is kept, each thing once.
+fn note(pad: &mut Vec<PadNote>, task: &TaskId, handoff: Option<&Handoff>) {
+    for text in handoff.iter().flat_map(|handoff| &handoff.notes) {
+        if pad.iter().all(|one| one.text != *text) {
+            pad.push(PadNote {
+                task: task.clone(),
+                text: text.clone(),
+            });
+        }
+    }
+    let over = pad.len().saturating_sub(MOST_NOTES);
+    pad.drain(..over);
 }
 
 /// These tasks left the train: each gets its next attempt, or waits for a person.

@@ -8,6 +8,7 @@
 mod amending;
 mod asks;
 mod board;
+mod briefing;
 mod contract;
 mod ending;
 mod landing;
@@ -207,6 +208,8 @@ fn take_reports(run: &mut Run, now: Timestamp) {
         let handoff = report.as_ref().and_then(|report| report.handoff.clone());
         let outside = report.as_ref().map(|report| report.outside.clone());
         let outside = outside.unwrap_or_default();
+        let tests = report.as_ref().map(|report| report.tests.clone());
+        let tests = tests.unwrap_or_default();
         let (status, failure) = match report.map(|report| report.state) {
             Some(ChildState::Ended { status, failure }) => (status, failure),
             Some(
@@ -222,6 +225,7 @@ fn take_reports(run: &mut Run, now: Timestamp) {
                     if let Some(record) = build.tasks.get_mut(&task) {
                         record.handoff = handoff;
                         record.outside = outside;
+                        record.tests = tests;
                     }
                     landing::queue(build, &task, head);
                 });

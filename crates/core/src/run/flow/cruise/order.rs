@@ -1,22 +1,15 @@
 //! The run that builds one task: its id, its branch and what its agent is told.
 
 use super::super::super::model::{
-    Build, BuildTerms, ContractCheck, Diagnosis, DoneWhen, Flow, Line, LineTerms, Makes, PLAN_PATH,
-    PhaseTerms, PlanFrom, Publish, Request, Run, RunKind, TaskOrder, TaskRecord, TaskScope,
-    TaskState, WholeTerms,
+    BuildTerms, ContractCheck, DoneWhen, Flow, Line, LineTerms, Makes, PLAN_PATH, PhaseTerms,
+    PlanFrom, Publish, Request, Run, RunKind, TaskOrder, TaskScope, WholeTerms,
 };
 use super::super::tree;
+use super::briefing::told;
 use super::contract::judged;
 use crate::agent::answer::title_of;
-use crate::forge::text::fit;
 use crate::ids::{BranchName, RunId, TaskId};
-use crate::plan::{Check, PlanTask};
-use std::fmt::Write;
-
-/// How much of what an earlier agent left is told, in bytes.
-const LONGEST_HANDOFF: usize = 4 << 10;
-/// How much of what went wrong is told, in bytes.
-const LONGEST_DIAGNOSIS: usize = 8 << 10;
+use crate::plan::PlanTask;
 
 /// What the fixers of a plan are told that is being built.
 const AMENDING: &str = "\
@@ -221,76 +214,4 @@ fn phase_terms(terms: &LineTerms, task: &PlanTask, branch: &BranchName) -> Phase
         done: DoneWhen::Reviewed { auto_merge: false },
         ..terms.task.as_ref().clone()
     }
-}
-
-/// What the agent of a task is told: the task, what must be true, what came before, and what went
-/// wrong.
-fn told(build: &Build, task: &PlanTask, record: &TaskRecord) -> String {
-    let mut text = format!("{}\n\n{}\n", task.title, task.description);
-    text.push_str("\nIt is done when:\n");
-    for entry in &task.acceptance {
-        let run = match &entry.check {
-            Check::Judge => None,
-            Check::Command(run) | Check::Observe(run) => Some(run),
-        };
-        let _ = match run {
-            Some(run) => writeln!(
-                text,
-                "- {} (`{}` ends with {}{})",
-                entry.text,
-                run.command.join(" "),
-                run.expect.exit,
-                match &run.expect.contains {
-                    Some(words) => format!(" and prints `{words}`"),
-                    None => String::new(),
-                }
-            ),
-            None => writeln!(text, "- {}", entry.text),
-        };
-    }
-    list(&mut text, "Change only these paths", &task.paths);
-    list(&mut text, "Do not change these files", &task.checks);
-    let mut is_first = true;
-    for id in &record.after {
-        let before = build.tasks.get(id);
-        let note = before.and_then(|one| Some((&one.title, one.handoff.as_ref()?)));
-        if let Some((title, note)) = note {
-            if is_first {
-                text.push_str("\nThe tasks before it have landed. What their agents left:\n");
-                is_first = false;
-            }
-            let _ = write!(text, "\n{id} ({title}):\n{}\n", fit(note, LONGEST_HANDOFF));
-        }
-    }
-    if let TaskState::Waiting {
-        diagnosis: Some(diagnosis),
-    } = &record.state
-    {
-        text.push_str(&earlier(diagnosis));
-    }
-    text.push_str(
-        "\nEnd your last message with a note for those who build on this: what you added under \
-         which name, what you decided, which commands passed, and what is left undone.\n",
-    );
-    text
-}
-
-fn list(text: &mut String, what: &str, entries: &[String]) {
-    if !entries.is_empty() {
-        let _ = write!(text, "\n{what}: {}\n", entries.join(", "));
-    }
-}
-
-/// What became of the attempt before.
-fn earlier(diagnosis: &Diagnosis) -> String {
-    let mut text = String::from("\nAn earlier attempt at this task did not land.\n");
-    let _ = writeln!(text, "{}", fit(&diagnosis.what, LONGEST_DIAGNOSIS));
-    if let Some(head) = &diagnosis.head {
-        let _ = writeln!(
-            text,
-            "Its commits are in this repository: `git merge {head}` brings them here, `git show \
-             {head}` shows the last one. Keep what is right, and mend what went wrong."
-        );
-    }
-    text
 }

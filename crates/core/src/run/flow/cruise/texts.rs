@@ -41,20 +41,29 @@ pub(super) fn cockpit(run: &Run, request: &Request) -> String {
     }
     text.push_str(&graph(run, build));
     for (id, task) in in_order(build) {
-        if !task.outside.is_empty() {
-            let files = task.outside.iter().map(|file| code(file, CELL_CHARS));
-            let files: Vec<String> = files.collect();
-            let _ = write!(
-                text,
-                "\nTask {} also changed files that it is not about: {}\n",
-                code(id.as_str(), CELL_CHARS),
-                files.join(", ")
-            );
-        }
+        listed(
+            &mut text,
+            (id, "also changed files that it is not about"),
+            &task.outside,
+        );
+        listed(
+            &mut text,
+            (id, "changed tests that were there before"),
+            &task.tests,
+        );
     }
     text.push_str(&receipts(&build.receipts, build.opinion.as_ref()));
     let _ = write!(text, "\nCruise `{}`.", run.id);
     own(&run.id, &text)
+}
+
+/// Files of one task, where there are any.
+fn listed(text: &mut String, (id, what): (&TaskId, &str), files: &[String]) {
+    if !files.is_empty() {
+        let files: Vec<String> = files.iter().map(|file| code(file, CELL_CHARS)).collect();
+        let id = code(id.as_str(), CELL_CHARS);
+        let _ = write!(text, "\nTask {id} {what}: {}\n", files.join(", "));
+    }
 }
 
 /// What waits for what, where the plan that was approved does not show it.

@@ -4,8 +4,8 @@
 //! of their work. Its answer is bound to the commit: for another one it is asked again.
 
 use super::super::super::model::{
-    AgentJob, Checked, Effect, EffectResult, HoldFor, JudgeCheck, Level, LineAct, LineAnswer,
-    Opinion, OutcomeStatus, Stage, Validation,
+    AgentJob, Checked, Effect, EffectResult, HoldFor, JudgeCheck, Level, LineAct, Opinion,
+    OutcomeStatus, Stage, Validation,
 };
 use super::super::kit::no_commit;
 use super::PhaseFlow;
@@ -217,19 +217,8 @@ impl PhaseFlow<'_> {
 
     /// What the programs confirm of it counts.
     pub(super) fn claims_checked(&mut self, key: &EffectKey, effect: Effect, result: EffectResult) {
-        let (commit, receipts) = match (result, &effect) {
-            (
-                EffectResult::OnLine {
-                    answer: LineAnswer::ContractChecked { receipts },
-                },
-                Effect::OnLine {
-                    act: LineAct::CheckContract { commit, .. },
-                },
-            ) => (commit.clone(), receipts),
-            (EffectResult::Failed { problem }, _) => {
-                return self.try_again_or_fail(key, effect, problem);
-            }
-            (_, _) => return self.look_at_it_again(),
+        let Some((commit, receipts)) = self.checked(key, effect, result) else {
+            return;
         };
         let validation = self.state.whole.validation.as_mut();
         let validation = validation.filter(|one| one.commit == commit);

@@ -1,7 +1,7 @@
 //! What a fixer's round changed: which findings it touched, and what it changed beyond them.
 
 use super::super::super::model::{
-    ChangedLines, Makes, PLAN_PATH, ReviewOf, Round, RoundJob, RoundRecord,
+    ChangedLines, Makes, PLAN_PATH, ReviewOf, Round, RoundJob, RoundRecord, changed_tests,
 };
 use super::PhaseFlow;
 use crate::ids::CommitSha;
@@ -43,6 +43,7 @@ impl PhaseFlow<'_> {
         let base = self.base_sha();
         let lines = changed.iter().find(|one| one.since == base)?;
         self.state.outside = scope.outside(&lines.files);
+        self.state.tests = changed_tests(&lines.files);
         let touched = scope.touched(&lines.files);
         let hint = "the files that hold the checks of a task are its reviewers', not its coder's";
         if let Some(first) = touched.first() {

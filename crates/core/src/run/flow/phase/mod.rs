@@ -92,6 +92,8 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: T
         merged: None,
         concludes: false,
         outside: Vec::new(),
+        tests: Vec::new(),
+        handoff: None,
         whole: Whole::default(),
         record: Record::default(),
     });

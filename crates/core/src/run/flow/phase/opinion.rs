@@ -24,8 +24,8 @@ const FINDINGS: &str = "+findings";
 /// What a check is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Probe {
-    /// Whether a file is there.
-    File(String),
+    /// Whether a file is there, with this line where one is named.
+    Place(Cited),
     /// The command for an entry, by its place.
     Entry(usize),
     /// The command for a finding, by its place.
@@ -39,12 +39,11 @@ pub(super) fn probes(answer: &ValidatorAnswer) -> Vec<(Probe, ContractCheck)> {
         let met = claim.places.iter();
         let met = met.filter(|_| claim.status == Standing::Implemented);
         for place in met.filter(|place| is_inside(&place.file)) {
-            let probe = Probe::File(place.file.clone());
+            let probe = Probe::Place(place.clone());
             let is_new = probes.iter().all(|(one, _)| *one != probe);
             if is_new && probes.len() < MOST_FILES {
-                let command = ["test", "-f", &place.file].map(str::to_owned).to_vec();
                 let proof = ProofCommand {
-                    command,
+                    command: is_there(place),
                     exit: 0,
                     contains: None,
                 };
@@ -68,6 +67,24 @@ pub(super) fn probes(answer: &ValidatorAnswer) -> Vec<(Probe, ContractCheck)> {
     }
     probes.extend(commands.into_iter().take(MOST_COMMANDS));
     probes
+}
+
+fn named(place: &Cited) -> String {
+    match place.line {
+        Some(line) => code(&format!("{}:{line}", place.file), NAME_CHARS),
+        None => code(&place.file, NAME_CHARS),
+    }
+}
+
+/// Ends with 0 where the file is there and has the line. A link is no evidence: it can lead out of the
+/// tree.
+fn is_there(place: &Cited) -> Vec<String> {
+    const SCRIPT: &str = r#"test -f "$1" && ! test -L "$1" && test -s "$1" &&
+        test "$(awk 'END { print NR }' "./$1")" -ge "$2""#;
+    let line = place.line.unwrap_or(1).to_string();
+    ["/bin/sh", "-c", SCRIPT, "sh", &place.file, &line]
+        .map(str::to_owned)
+        .to_vec()
 }
 
 fn check((task, id): (&str, &str), proof: &ProofCommand) -> ContractCheck {
@@ -185,7 +202,7 @@ impl Found<'_> {
     }
 
     fn is_there(&self, place: &Cited) -> bool {
-        let receipt = self.of(&Probe::File(place.file.clone()));
+        let receipt = self.of(&Probe::Place(place.clone()));
         receipt.is_some_and(|receipt| receipt.result == ReceiptResult::Proven)
     }
 
@@ -202,9 +219,9 @@ impl Found<'_> {
         }
         if there.is_empty() {
             let names = claim.places.iter();
-            let names: Vec<String> = names.map(|one| code(&one.file, NAME_CHARS)).collect();
+            let names: Vec<String> = names.map(named).collect();
             return unproven(format!(
-                "the validator named files that do not exist: {}",
+                "the validator named places that do not exist: {}",
                 names.join(", ")
             ));
         }

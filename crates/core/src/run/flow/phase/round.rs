@@ -12,7 +12,7 @@ use super::super::shutdown::is_unpushed;
 use super::PhaseFlow;
 use super::retry::is_final;
 use super::texts::{DROPPED_MESSAGE, LEFT_MESSAGE, fix_message, plan_message};
-use crate::agent::answer::read_fixer;
+use crate::agent::answer::{read_fixer, read_handoff, without_handoff};
 use crate::agent::{AgentOutcome, Ending};
 use crate::ids::EffectKey;
 use crate::plan::Plan;
@@ -126,9 +126,19 @@ impl PhaseFlow<'_> {
             let answer = read_fixer(&outcome.text);
             round.answers = answer.map_or(Vec::new(), |answer| answer.comments);
         } else {
-            self.state.summary.clone_from(&outcome.summary)
+            self.agent_made(outcome);
         }
         self.commit(round);
+    }
+
+    /// What it said is for people; the note of a task's agent is for other agents.
+    fn agent_made(&mut self, outcome: &AgentOutcome) {
+        if self.terms.scope.is_none() {
+            self.state.summary.clone_from(&outcome.summary);
+            return;
+        }
+        self.state.handoff = read_handoff(&outcome.text);
+        self.state.summary = without_handoff(&outcome.summary).to_owned();
     }
 
     /// Half-done work must not go into the next commit: it is saved, and the sandbox goes back to the

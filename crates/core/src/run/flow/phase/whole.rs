@@ -6,8 +6,8 @@
 
 use super::super::super::model::{
     BranchAt, Checked, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, LineAct, LineAnswer,
-    OutcomeStatus, PLAN_PATH, PlanCheck, Published, ReceiptResult, Remark, ReviewOf, RollBackCost,
-    Round, RoundJob, RoundStep, Stage,
+    OutcomeStatus, PLAN_PATH, PlanCheck, Published, Receipt, ReceiptResult, Remark, ReviewOf,
+    RollBackCost, Round, RoundJob, RoundStep, Stage,
 };
 use super::super::kit::{no_branch, no_commit};
 use super::super::proof::{failure_of, is_proof};
@@ -215,14 +215,14 @@ impl PhaseFlow<'_> {
         });
     }
 
-    /// What programs showed of the commit is known; what they cannot show is judged.
-    pub(super) fn contract_checked(
+    /// What programs showed, and of which commit. Where they could not run, what follows is decided.
+    pub(super) fn checked(
         &mut self,
         key: &EffectKey,
         effect: Effect,
         result: EffectResult,
-    ) {
-        let (commit, receipts) = match (result, &effect) {
+    ) -> Option<(CommitSha, Vec<Receipt>)> {
+        match (result, &effect) {
             (
                 EffectResult::OnLine {
                     answer: LineAnswer::ContractChecked { receipts },
@@ -230,11 +230,22 @@ impl PhaseFlow<'_> {
                 Effect::OnLine {
                     act: LineAct::CheckContract { commit, .. },
                 },
-            ) => (commit.clone(), receipts),
-            (EffectResult::Failed { problem }, _) => {
-                return self.try_again_or_fail(key, effect, problem);
-            }
-            (_, _) => return self.look_at_it_again(),
+            ) => return Some((commit.clone(), receipts)),
+            (EffectResult::Failed { problem }, _) => self.try_again_or_fail(key, effect, problem),
+            (_, _) => self.look_at_it_again(),
+        }
+        None
+    }
+
+    /// What programs showed of the commit is known; what they cannot show is judged.
+    pub(super) fn contract_checked(
+        &mut self,
+        key: &EffectKey,
+        effect: Effect,
+        result: EffectResult,
+    ) {
+        let Some((commit, receipts)) = self.checked(key, effect, result) else {
+            return;
         };
         if self.head().as_ref() != Some(&commit) {
             return self.look_at_it_again();
