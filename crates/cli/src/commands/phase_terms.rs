@@ -50,6 +50,7 @@ pub(crate) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTer
         record: settings.observability.publish,
         title: None,
         scope: None,
+        costs: None,
         adopted: None,
     })
 }

@@ -102,7 +102,7 @@ impl From<TaskView> for TaskSummary {
             depends_on: task.depends_on.iter().map(ToString::to_string).collect(),
             run_id: task.run.map(|id| id.to_string()),
             branch: task.branch,
-            pr_number: None,
+            pr_number: task.pull_request,
             attempts: task.attempts,
             cost_usd: task.cost_usd,
             reason: task.reason,

@@ -9,6 +9,7 @@
 
 mod audit;
 mod debrief;
+mod estimate;
 mod flow;
 mod model;
 mod stats;
@@ -17,6 +18,7 @@ mod tasks;
 
 pub use audit::{Audit, Evidence, TaskAudit, TaskResult, audit};
 pub use debrief::{Debrief, PhaseTook, RoleTook, Said, debrief};
+pub use estimate::task_costs;
 pub use flow::{
     IllegalEvent, NotResumable, amending_run, fold, is_same_cruise, planning_run,
     require_resumable, step, validating_run,
@@ -28,16 +30,17 @@ pub use model::{
     Description, Diagnosis, DoneWhen, Doubt, EVENT_FORMAT, Effect, EffectResult, Ending, Entry,
     Event, FinishTerms, FixerResult, Flow, ForgeAct, ForgeAnswer, Halt, Heard, HoldFor,
     IgnoredComment, Injected, Interrupted, JobComment, JobEntry, JobFinding, JobInput, JobRecord,
-    JudgeCheck, Judged, JudgedEntry, Ledger, Level, Life, Line, LineAct, LineAnswer, LineRemark,
-    LineTerms, Makes, Merge, MergeStep, MergeWhen, Note, Notice, NoticeEvent, Notices, Objected,
-    OpenNotice, Opinion, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, PadNote, Panel, Parent, Part,
-    Pause, PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck, PlanFrom, PollResult, Posting,
-    Publish, Published, Receipt, ReceiptResult, Record, Remark, RemarkRecord, Request, ResumeStep,
-    Resumption, Retry, ReviewOf, ReviewRecord, ReviewTerms, RollBackCost, Round, RoundJob,
-    RoundRecord, RoundStep, Run, RunKind, RunMessage, STATE_FORMAT, SeverityTotals, Shutdown,
-    ShutdownStep, SpawnStage, Spent, Stage, Tally, TaskOrder, TaskRecord, TaskScope, TaskState,
-    Threads, Timer, UnreadableFormat, Validation, VerifiedAgainst, Watch, WatchTerms, Whole,
-    WholeTerms, Work, is_actionable, read_event, read_run, reply_key, write_event, write_run,
+    JudgeCheck, Judged, JudgedEntry, Landable, Ledger, Level, Life, Line, LineAct, LineAnswer,
+    LineRemark, LineTerms, Makes, Merge, MergeStep, MergeWhen, Note, Notice, NoticeEvent, Notices,
+    Objected, OpenNotice, Opinion, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, PadNote, Panel,
+    Parent, Part, Pause, PerTask, PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck,
+    PlanFrom, PollResult, Posting, Publish, Published, Receipt, ReceiptResult, Record, Remark,
+    RemarkRecord, Request, ResumeStep, Resumption, Retry, ReviewOf, ReviewRecord, ReviewTerms,
+    RollBackCost, Round, RoundJob, RoundRecord, RoundStep, Run, RunKind, RunMessage, STATE_FORMAT,
+    SeverityTotals, Shutdown, ShutdownStep, SpawnStage, Spent, Stage, Tally, TaskCosts, TaskOrder,
+    TaskRecord, TaskScope, TaskState, Threads, Timer, UnreadableFormat, Validation,
+    VerifiedAgainst, Watch, WatchTerms, Whole, WholeTerms, Work, is_actionable, read_event,
+    read_run, reply_key, write_event, write_run,
 };
 pub use stats::{ReviewStats, Reviewing, review_stats};
 pub use status::{

@@ -2,7 +2,7 @@
 
 use super::model::{Build, Child, Flow, Run, TaskRecord, TaskState};
 use crate::did_you_mean::nearest;
-use crate::ids::{BranchName, RunId, TaskId};
+use crate::ids::{BranchName, PrNumber, RunId, TaskId};
 use crate::plan::PlanTask;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,6 +22,8 @@ pub struct TaskView {
     pub run: Option<RunId>,
     /// The branch of that run.
     pub branch: Option<BranchName>,
+    /// The pull request of that run.
+    pub pull_request: Option<PrNumber>,
     /// How many runs were started for it.
     pub attempts: u32,
     /// What they cost.
@@ -99,6 +101,8 @@ fn view(run: &Run, build: &Build, task: &PlanTask, record: &TaskRecord) -> TaskV
         depends_on: task.depends_on.clone(),
         run: record.runs.last().cloned(),
         branch: last.and_then(|child| child.report.as_ref()?.branch.clone()),
+        pull_request: last
+            .and_then(|child| Some(child.report.as_ref()?.pull_request.as_ref()?.number)),
         attempts: u32::try_from(record.runs.len()).unwrap_or(u32::MAX),
         cost_usd: (!costs.is_empty()).then(|| costs.iter().sum()),
         reason: reason(record),

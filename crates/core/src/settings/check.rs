@@ -1,7 +1,6 @@
 //! Checks one file against the schema: unknown keys, wrong types, invalid values.
 //!
-//! It implements only the part of JSON Schema that our own types produce. A key of [`NOT_YET`] is
-//! refused although it exists: nothing reads it yet.
+//! It implements only the part of JSON Schema that our own types produce.
 
 use super::finding::Finding;
 use super::key_path::KeyPath;
@@ -11,10 +10,6 @@ use crate::did_you_mean::{nearest, suggestion};
 use crate::review::Domain;
 use crate::units::{self, UNIT_KEYWORD};
 use serde_json::Value;
-
-/// Keys that are planned and that no code reads yet. Accepting one would promise an effect it does
-/// not have; a key leaves this list when its field joins the settings.
-const NOT_YET: [&str; 2] = ["cruise.approve_tasks", "cruise.pr_strategy"];
 
 /// Keys that were planned once and will not come, with what to do instead.
 const REMOVED: [(&str, &str); 1] = [(
@@ -171,10 +166,6 @@ impl<'a> Checker<'a> {
     }
 
     fn unknown_key(&mut self, node: &Node, name: &str, path: &KeyPath, known: &Value) {
-        if NOT_YET.contains(&path.to_string().as_str()) {
-            let message = format!("`{path}` does nothing yet");
-            return self.report(&node.key, path, message, Some("remove it".to_owned()));
-        }
         let table = table_name(&path.parent());
         let names = keys(known);
         let removed = REMOVED.iter().find(|(key, _)| *key == path.to_string());

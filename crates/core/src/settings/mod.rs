@@ -25,8 +25,8 @@ pub use finding::{Finding, Findings};
 pub use layer::{DEFAULTS, Layer, Origin, Source};
 pub use model::{
     AppSettings, BudgetSettings, CruiseSettings, ForgeKind, ForgeSettings, IsolationMode, MergeBy,
-    NotifySettings, ObservabilitySettings, RecordDetail, SandboxSettings, Settings, SpawnSettings,
-    TeamMode, TeamSettings,
+    NotifySettings, ObservabilitySettings, PrStrategy, RecordDetail, SandboxSettings, Settings,
+    SpawnSettings, TeamMode, TeamSettings,
 };
 pub use repository::Widened;
 pub use resolve::{Effective, Entry, resolve};

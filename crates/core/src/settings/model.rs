@@ -109,10 +109,24 @@ pub struct CruiseSettings {
     pub merge: MergeBy,
     /// Whether the code domains look at all of it once more before it is merged.
     pub final_review: bool,
+    /// Which pull requests a cruise opens: one for all of it, or one for each task besides.
+    pub pr_strategy: PrStrategy,
+    /// With `per-task`: whether a person must approve each task before it lands.
+    pub approve_tasks: bool,
     /// Whether the plan's file stays in what lands.
     pub land_plan: bool,
     /// Fixer rounds for acceptance entries that are not met.
     pub max_validation_rounds: u32,
+}
+
+/// Which pull requests a cruise opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PrStrategy {
+    /// One for all of it.
+    Single,
+    /// One for each task besides, into the branch of the cruise.
+    PerTask,
 }
 
 /// Who merges what a cruise built.

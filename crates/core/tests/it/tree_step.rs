@@ -10,8 +10,8 @@ use drive_core::ids::{EffectKey, RunId, TaskId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     AfterEnd, Ask, BuildTerms, ChildReport, ChildStage, ChildState, Effect, EffectResult, Event,
-    OutcomeStatus, Parent, Publish, Request, Run, RunKind, RunMessage, Spent, TaskOrder, Timer,
-    paused_for, step, waits_for_person,
+    Landable, OutcomeStatus, Parent, Publish, Request, Run, RunKind, RunMessage, Spent, TaskOrder,
+    Timer, paused_for, step, waits_for_person,
 };
 use drive_core::sandbox::{Sandbox, SandboxSpec};
 use drive_core::settings::TeamMode;
@@ -76,6 +76,7 @@ fn reports(run: Run, task: &str, number: u32, state: ChildState, tokens: u64) ->
         checked: None,
         outside: Vec::new(),
         tests: Vec::new(),
+        landable: Landable::default(),
         merged: None,
     });
     let child = child(task);

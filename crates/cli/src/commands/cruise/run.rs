@@ -12,15 +12,16 @@ use crate::documents::{RunDocument, path_text};
 use crate::task::load_task;
 use clap::{Args, ValueEnum};
 use drive_adapters::detached;
+use drive_adapters::settings::checkout_root;
 use drive_core::ids::RunId;
 use drive_core::plan::Plan;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    AfterEnd, BuildTerms, DoneWhen, FinishTerms, Level, LineTerms, Makes, PhaseTerms, PlanFrom,
-    Publish, Request, RunKind,
+    AfterEnd, BuildTerms, DoneWhen, FinishTerms, Level, LineTerms, Makes, PerTask, PhaseTerms,
+    PlanFrom, Publish, Request, RunKind, TaskCosts, task_costs,
 };
-use drive_core::settings::{Layer, MergeBy, Settings};
-use drive_engine::ports::VersionControl;
+use drive_core::settings::{Layer, MergeBy, PrStrategy, Settings};
+use drive_engine::ports::{RunFilter, Store, VersionControl};
 use drive_engine::start::{self, SpawnOrder};
 use std::ffi::OsString;
 use std::num::NonZeroU32;
@@ -28,6 +29,8 @@ use std::path::{Path, PathBuf};
 
 /// The longest plan that is read from a file.
 const LONGEST_PLAN: u64 = 1024 * 1024;
+/// How many runs are looked through for what tasks cost before, newest first.
+const MOST_RUNS: u32 = 200;
 
 /// The arguments of `drive cruise run`.
 #[derive(Debug, Args)]
@@ -64,8 +67,8 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "WHO")]
     merge: Option<String>,
 
-    /// Not supported yet: how tasks become pull requests
-    #[arg(long, value_name = "HOW", hide = true)]
+    /// Pull requests: `single` for one, `per-task` for one more for each task [default: single]
+    #[arg(long, value_name = "HOW")]
     pr_strategy: Option<String>,
 
     /// Continue the cruise in the background
@@ -130,7 +133,7 @@ impl From<LevelArg> for Level {
 }
 
 impl RunArgs {
-    /// The flags that override settings. The settings refuse those that do nothing yet.
+    /// The flags that override settings.
     fn layers(&self) -> Vec<Layer> {
         let mut flags = self.timeouts.layers();
         flags.extend(layers(&[
@@ -217,6 +220,13 @@ pub(crate) fn build_terms(
             branch: None,
             ..terms.clone()
         }),
+        per_task: terms
+            .watch
+            .filter(|_| settings.cruise.pr_strategy == PrStrategy::PerTask)
+            .map(|watch| PerTask {
+                watch,
+                approve: settings.cruise.approve_tasks,
+            }),
         named: false,
         slots: count(settings.verify.max_parallel),
         patience: settings.cruise.inactivity_timeout.get(),
@@ -237,15 +247,29 @@ pub(crate) fn build_terms(
     }
 }
 
+/// Only a task with a pull request of its own can be approved by itself.
+fn check_strategy(settings: &Settings) -> Result<(), Problem> {
+    let cruise = &settings.cruise;
+    if cruise.approve_tasks && cruise.pr_strategy == PrStrategy::Single {
+        let message = "`cruise.approve_tasks` needs a pull request for each task";
+        return Err(Problem::new(Kind::SettingsInvalid, message).hint(
+            "set `pr_strategy = \"per-task\"` in `[cruise]`, or pass `--pr-strategy per-task`",
+        ));
+    }
+    Ok(())
+}
+
 /// Runs a cruise: plans, and builds what was approved.
 pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     let task = load_task(&args.task, app.cancel()?)?;
     start::check_task(&task)?;
     let settings = app.settings_with(&args.layers())?.settings;
+    check_strategy(&settings)?;
     let folder = app.start_dir()?;
     let host = Host::new(app, &settings, &folder)?;
     host.wiring.git.discover(&folder)?;
-    let terms = args.terms(&settings, &folder)?;
+    let mut terms = args.terms(&settings, &folder)?;
+    terms.costs = costs_before(app, &folder)?;
     let planner = settings.spawn_team.primary_llm.clone();
     let mut crew = vec![planner.clone(), terms.reviewer.clone(), terms.fixer.clone()];
     crew.extend(terms.review.refuter.clone());
@@ -290,6 +314,19 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
         Some(run) => report(&host, &run),
         None => detach(app, &host, &id),
     }
+}
+
+/// What tasks cost that were built in this repository before.
+fn costs_before(app: &App, folder: &Path) -> Result<Option<TaskCosts>, Problem> {
+    let Some(root) = checkout_root(folder).and_then(|root| root.canonicalize().ok()) else {
+        return Ok(None);
+    };
+    let mut runs = app.store()?.list(RunFilter::All, MOST_RUNS)?;
+    runs.retain(|run| {
+        let repo = run.request.as_ref().map(|request| &request.repo);
+        repo.and_then(|repo| repo.canonicalize().ok()).as_ref() == Some(&root)
+    });
+    Ok(task_costs(&runs))
 }
 
 /// Starts a detached owner of the cruise.

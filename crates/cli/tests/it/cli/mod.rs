@@ -5,7 +5,6 @@ mod config_files;
 mod config_schema;
 mod doctor;
 mod kept;
-mod not_yet;
 mod output;
 mod plugin;
 mod pr;

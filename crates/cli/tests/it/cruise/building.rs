@@ -38,6 +38,9 @@ fixer)
     fi
     if grep -q 'STRAY' "$DRIVE_INPUT"; then echo x > other.txt; fi
   else
+  if printf '%s\n' "$prompt" | grep -q 'Merged.*it did not pass verification'; then
+    for file in $(grep -lx bad ./*.txt); do echo good > "$file"; done
+  fi
   word=good
   if grep -q 'Please break' "$DRIVE_INPUT" && ! printf '%s\n' "$prompt" | grep -q 'did not pass verification'; then word=bad; fi
   echo "$word" > fixed.txt

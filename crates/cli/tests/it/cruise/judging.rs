@@ -87,7 +87,9 @@ fn a_strict_cruise_passes_with_a_validator_that_names_what_it_saw() {
 #[test]
 fn a_validator_that_claims_everything_does_not_pass_a_strict_cruise() {
     let bare = json!({"tasks": [{"id": "a", "status": "implemented", "note": "all is perfect"}]});
-    for claim in [bare, met("gone.txt")] {
+    let mut beyond = met("a.txt");
+    beyond["tasks"][0]["evidence"][0]["line"] = json!(99);
+    for claim in [bare, met("gone.txt"), beyond] {
         let stage = judged_by(&claim, &json!({}));
         let main = stage.git(&["rev-parse", "main"]);
         let cruise = start(&stage, "strict");

@@ -4,8 +4,8 @@
 //! parent by an effect, one report at a time, and ends only after its parent has its last report.
 
 use super::super::model::{
-    Ask, Checked, Child, ChildReport, ChildStage, ChildState, Effect, Flow, Makes, OutcomeStatus,
-    Parent, PhaseEnd, PlanCheck, Request, Run, RunMessage,
+    Ask, Checked, Child, ChildReport, ChildStage, ChildState, Effect, Flow, Landable, Makes,
+    OutcomeStatus, Parent, PhaseEnd, PlanCheck, Request, Run, RunMessage,
 };
 use crate::Problem;
 use crate::agent::Budget;
@@ -124,7 +124,9 @@ pub(super) fn not_asked(run: &mut Run, id: &RunId, ask: &Ask, problem: &Problem)
             child.granted = child.granted.without(*budget);
         }
         // It would never end.
-        (Some(child), Ask::Conclude) if child.is_live() => give_up(child, problem),
+        (Some(child), Ask::Conclude | Ask::Mend { .. }) if child.is_live() => {
+            give_up(child, problem)
+        }
         (_, _) => {}
     }
     run.warnings
@@ -149,6 +151,7 @@ fn give_up(child: &mut Child, problem: &Problem) {
         checked: None,
         outside: Vec::new(),
         tests: Vec::new(),
+        landable: Landable::NotYet,
         merged: None,
     });
 }
@@ -187,8 +190,11 @@ pub(super) fn report_change(run: &mut Run) {
             let is_spent = last.spent != run.spent_in_all();
             is_granted || is_spent || last.state != state || is_moved(run, last)
         }
-        // A parent that follows the plan hears of it at once.
-        None => state != ChildState::Working || (is_amended(run) && plan(run).is_some()),
+        // A parent that follows the plan, or lands the commits, hears of them at once.
+        None => {
+            let is_offered = landable(run) != Landable::NotYet;
+            state != ChildState::Working || is_offered || (is_amended(run) && plan(run).is_some())
+        }
     };
     if is_news {
         report(run, state);
@@ -213,6 +219,7 @@ pub(super) fn report(run: &mut Run, state: ChildState) -> bool {
         checked: checked(run),
         outside: outside(run),
         tests: tests(run),
+        landable: landable(run),
         merged: merged(run),
     };
     run.reported = Some(report.clone());
@@ -269,6 +276,26 @@ fn outside(run: &Run) -> Vec<String> {
     }
 }
 
+/// How far the commits of a task are from landing: nothing that somebody said since counts as read.
+fn landable(run: &Run) -> Landable {
+    let Flow::Phase { phase } = &run.flow else {
+        return Landable::NotYet;
+    };
+    let is_open = phase.ledger.has_waiting()
+        || !phase.findings.is_empty()
+        || !phase.injected.is_empty()
+        || phase.watch.moved.is_some();
+    match &phase.landable {
+        Landable::Ready { head } | Landable::Unapproved { head }
+            if is_open || Some(head) != run.work.head_sha.as_ref() =>
+        {
+            Landable::NotYet
+        }
+        Landable::Ready { .. } if !phase.watch.objections.is_empty() => Landable::NotYet,
+        other => other.clone(),
+    }
+}
+
 /// Tests of others that the task changed.
 fn tests(run: &Run) -> Vec<String> {
     match &run.flow {
@@ -301,6 +328,7 @@ fn is_moved(run: &Run, last: &ChildReport) -> bool {
         || last.branch != run.work.branch
         || last.pull_request != run.work.pull_request
         || last.checked != checked(run)
+        || last.landable != landable(run)
         || (is_amended(run) && plan(run).is_some() && last.plan != plan(run))
 }
 

@@ -46,6 +46,13 @@ pub enum Ask {
         /// The task.
         task: TaskId,
     },
+    /// Mend what keeps a commit from landing.
+    Mend {
+        /// The commit.
+        head: CommitSha,
+        /// What keeps it from landing.
+        why: String,
+    },
     /// End once nothing is left to do.
     Conclude,
     /// Start no more tasks of a cruise.

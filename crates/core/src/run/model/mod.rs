@@ -29,6 +29,7 @@ mod run;
 mod scope;
 mod shutdown;
 mod spawn;
+mod task_costs;
 mod threads;
 mod timer;
 mod tree;
@@ -61,15 +62,15 @@ pub use notice::{Notice, NoticeEvent};
 pub use notices::{Notices, OpenNotice};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use phase::{
-    ClosingPost, Counts, Description, Halt, HoldFor, PLAN_PATH, Panel, Pause, Phase, PhaseEnd,
-    PlanCheck, Posting, Retry, Stage,
+    ClosingPost, Counts, Description, Halt, HoldFor, Landable, PLAN_PATH, Panel, Pause, Phase,
+    PhaseEnd, PlanCheck, Posting, Retry, Stage,
 };
 pub use promotion::Judged;
 pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord, SeverityTotals};
 pub use remark::{Remark, ReviewOf};
 pub use request::{
-    Adopted, AfterEnd, BuildTerms, DoneWhen, FinishTerms, LineTerms, Makes, Parent, PhaseTerms,
-    PlanFrom, Publish, Request, ReviewTerms, RunKind, TaskOrder, WatchTerms,
+    Adopted, AfterEnd, BuildTerms, DoneWhen, FinishTerms, LineTerms, Makes, Parent, PerTask,
+    PhaseTerms, PlanFrom, Publish, Request, ReviewTerms, RunKind, TaskOrder, WatchTerms,
 };
 pub use resume::{ResumeStep, Resumption};
 pub use round::{RollBackCost, Round, RoundJob, RoundRecord, RoundStep};
@@ -78,6 +79,7 @@ pub use scope::TaskScope;
 pub(in crate::run) use scope::changed_tests;
 pub use shutdown::{Shutdown, ShutdownStep};
 pub use spawn::SpawnStage;
+pub use task_costs::TaskCosts;
 pub use threads::Threads;
 pub use timer::Timer;
 pub use tree::{Child, ChildReport, ChildStage, ChildState, RunMessage};

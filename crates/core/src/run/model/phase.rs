@@ -104,6 +104,9 @@ pub struct Phase {
     /// Whether it ends once nothing is left to do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub concludes: bool,
+    /// How far the commits of a task with a pull request of its own are from landing.
+    #[serde(default, skip_serializing_if = "Landable::is_not")]
+    pub landable: Landable,
     /// Changed files that its task is not about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
@@ -118,6 +121,31 @@ pub struct Phase {
     pub whole: Whole,
     /// The record for people.
     pub record: Record,
+}
+
+/// How far the commits of a task are from landing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "landable")]
+pub enum Landable {
+    /// They are made, reviewed or mended.
+    #[default]
+    NotYet,
+    /// Only a person's approval is missing.
+    Unapproved {
+        /// The reviewed commit.
+        head: CommitSha,
+    },
+    /// They can land.
+    Ready {
+        /// The commit.
+        head: CommitSha,
+    },
+}
+
+impl Landable {
+    pub(super) fn is_not(&self) -> bool {
+        *self == Self::NotYet
+    }
 }
 
 /// Counters of things that happen a bounded number of times.
@@ -420,6 +448,11 @@ impl Phase {
 
     /// What only a person can decide about a commit that is told and waits for a merge.
     pub fn left_to_person(&self, head: Option<&CommitSha>) -> Option<String> {
+        if let Landable::Unapproved { head: reviewed } = &self.landable
+            && Some(reviewed) == head
+        {
+            return Some("approve the pull request, or comment on it".to_owned());
+        }
         let is_told = self.whole.announced.is_some() && self.whole.announced.as_ref() == head;
         if self.stage != Stage::Watching || !is_told {
             return None;

@@ -3,6 +3,7 @@
 use super::level::Level;
 use super::outcome::Published;
 use super::scope::TaskScope;
+use super::task_costs::TaskCosts;
 use super::whole::WholeTerms;
 use crate::agent::Budget;
 use crate::agent::answer::Confidence;
@@ -139,6 +140,9 @@ pub struct LineTerms {
     pub plan: PlanFrom,
     /// How each task is built and reviewed.
     pub task: Box<PhaseTerms>,
+    /// Whether each task has a pull request of its own into the branch; `None` where none has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_task: Option<PerTask>,
     /// Whether a person chose the name of the branch.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub named: bool,
@@ -155,6 +159,16 @@ pub struct LineTerms {
     /// How what landed there is brought to the base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<FinishTerms>,
+}
+
+/// How the pull requests of tasks are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PerTask {
+    /// How long and how often.
+    pub watch: WatchTerms,
+    /// Whether a person must approve each.
+    pub approve: bool,
 }
 
 /// How what a cruise built is brought to the base.
@@ -239,6 +253,9 @@ pub struct PhaseTerms {
     /// How much of its record the pull request shows.
     #[serde(default)]
     pub record: RecordDetail,
+    /// What tasks cost that were built in this repository before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<TaskCosts>,
     /// The files of its task, where a plan names them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<TaskScope>,
@@ -336,6 +353,12 @@ pub enum DoneWhen {
     },
     /// Once its parent asks for it, and nothing is left to do.
     Asked,
+    /// Once its parent landed it. Until then people are heard.
+    #[serde(rename_all = "camelCase")]
+    Landed {
+        /// Whether a person must approve first.
+        approve: bool,
+    },
 }
 
 /// What a cruise of an earlier version may take.

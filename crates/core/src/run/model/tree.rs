@@ -2,6 +2,7 @@
 
 use super::ask::Ask;
 use super::outcome::{OutcomeStatus, Published, Spent};
+use super::phase::Landable;
 use super::request::Request;
 use super::whole::Checked;
 use crate::Problem;
@@ -74,6 +75,9 @@ pub struct ChildReport {
     /// Tests of others that its task changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<String>,
+    /// How far its commits are from landing, where its task has a pull request of its own.
+    #[serde(default, skip_serializing_if = "Landable::is_not")]
+    pub landable: Landable,
     /// The commit on the base, once it is merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<CommitSha>,

@@ -2,7 +2,9 @@
 
 mod line;
 mod listener;
+mod offers;
 
+use self::offers::Offer;
 use crate::common::{at, cruise, problem, pull_request, request, team_request};
 use crate::cruise_simulation::rng::Rng;
 use drive_core::agent::Budget;
@@ -13,9 +15,9 @@ use drive_core::plan::Plan;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     AfterEnd, Ask, BuildTerms, ChildReport, ChildState, Effect, EffectResult, Event, FinishTerms,
-    Flow, ForgeAct, ForgeAnswer, Level, LineTerms, Makes, OutcomeStatus, PhaseTerms, PlanFrom,
-    Published, Request, Run, RunKind, RunMessage, STATE_FORMAT, Spent, TaskState, Timer,
-    WatchTerms, read_run, step, write_run,
+    Flow, ForgeAct, ForgeAnswer, Landable, Level, LineTerms, Makes, OutcomeStatus, PerTask,
+    PhaseTerms, PlanFrom, Published, Request, Run, RunKind, RunMessage, STATE_FORMAT, Spent,
+    TaskState, Timer, WatchTerms, read_run, step, write_run,
 };
 use drive_core::settings::TeamMode;
 use drive_core::time::Timestamp;
@@ -46,6 +48,9 @@ pub struct World {
     whole: Option<RunId>,
     /// The run that hears people while tasks are built, and whether it was asked to end.
     listener: Option<(RunId, bool)>,
+    /// Whether each task has a pull request of its own, and what their runs did.
+    per_task: bool,
+    offers: BTreeMap<RunId, Offer>,
     /// The tasks as the plan's file says them.
     planned: Vec<Value>,
     /// How often people may still amend it.
@@ -100,6 +105,13 @@ impl World {
         };
         let parallel = 1 + rng.below(4);
         let amendments = rng.below(4);
+        let per_task = rng.percent(40);
+        let watch = WatchTerms {
+            poll_initial: Duration::from_secs(5),
+            poll_max: Duration::from_secs(300),
+            inactivity_timeout: Duration::from_secs(3600),
+            max_rounds: 3,
+        };
         let terms = BuildTerms {
             tasks: Vec::new(),
             max_parallel: NonZeroU32::new(u32::try_from(parallel).unwrap()).unwrap(),
@@ -112,18 +124,17 @@ impl World {
                     }
                 },
                 task,
+                per_task: per_task.then_some(PerTask {
+                    watch,
+                    approve: false,
+                }),
                 named: false,
                 slots: NonZeroU32::new(2).unwrap(),
                 patience: Duration::from_secs(3600),
                 max_age: Duration::from_secs(7 * 24 * 3600),
                 level: Level::Functional,
                 finish: rng.percent(50).then(|| FinishTerms {
-                    watch: WatchTerms {
-                        poll_initial: Duration::from_secs(5),
-                        poll_max: Duration::from_secs(300),
-                        inactivity_timeout: Duration::from_secs(3600),
-                        max_rounds: 3,
-                    },
+                    watch,
                     auto_merge: rng.percent(50),
                     review: true,
                     land_plan: false,
@@ -150,6 +161,8 @@ impl World {
             commits: 0,
             whole: None,
             listener: None,
+            per_task,
+            offers: BTreeMap::new(),
             planned: tasks,
             amendments,
             parallel: usize::try_from(parallel).unwrap(),
@@ -311,6 +324,9 @@ impl World {
                     self.tell(child, state, None);
                 }
             }
+            RunMessage::AskRun { ask } if self.offers.contains_key(child) => {
+                self.asked(child, ask);
+            }
             RunMessage::AskRun { ask: Ask::Conclude } => {
                 // It may have ended meanwhile.
                 if let Some((_, is_asked)) = &mut self.listener {
@@ -325,6 +341,11 @@ impl World {
     fn report(&mut self, child: &RunId) {
         if let Some((_, is_asked)) = self.listener.clone().filter(|(id, _)| id == child) {
             return self.hear(child, is_asked);
+        }
+        let is_task = !child.as_str().ends_with("++plan") && self.whole.as_ref() != Some(child);
+        if self.per_task && is_task {
+            let (task, base) = self.children[child].clone();
+            return self.offer(child, task, &base);
         }
         let (task, base) = self.children.remove(child).unwrap();
         if child.as_str().ends_with("++plan") {
@@ -387,7 +408,7 @@ impl World {
             spent: Spent::default(),
             branch: head_sha.as_ref().map(|_| BranchName::parse("b").unwrap()),
             head_sha,
-            pull_request: plan.as_ref().map(|_| Published {
+            pull_request: (plan.is_some() || self.offers.contains_key(child)).then(|| Published {
                 number: PrNumber::new(7),
                 url: "local:7".into(),
             }),
@@ -396,6 +417,10 @@ impl World {
             checked: None,
             outside: Vec::new(),
             tests: Vec::new(),
+            landable: match self.offers.get(child).and_then(|one| one.head.clone()) {
+                Some(head) => Landable::Ready { head },
+                None => Landable::NotYet,
+            },
             merged: None,
         });
         let child = child.clone();
@@ -404,7 +429,10 @@ impl World {
 
     /// What holds at every moment.
     pub fn check(&self) {
-        assert!(self.children.len() <= self.parallel + 2, "too many at once");
+        // Runs that wait for the train, and whoever comments on them, do not count.
+        let at_work = self.children.keys();
+        let at_work = at_work.filter(|id| !self.offers.contains_key(id)).count();
+        assert!(at_work <= self.parallel + 2, "too many at once");
         let Flow::Cruise { build } = &self.run.flow else {
             return;
         };

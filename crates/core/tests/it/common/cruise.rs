@@ -42,6 +42,7 @@ pub fn terms() -> PhaseTerms {
         checks_timeout: Duration::from_secs(1800),
         title: None,
         scope: None,
+        costs: None,
         adopted: None,
     }
 }

@@ -20,9 +20,9 @@ use drive_core::prompts::Prompts;
 use drive_core::review::Domain;
 use drive_core::run::{
     AfterEnd, BuildTerms, CarOrder, ChildReport, ChildState, CommitSummary, ContractCheck,
-    DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, IgnoredComment, LineAct,
-    LineAnswer, Makes, Note, OutcomeStatus, PhaseTerms, Publish, Published, Receipt, ReceiptResult,
-    Request, ReviewTerms, RunKind, Spent, TaskOrder,
+    DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, IgnoredComment, Landable,
+    LineAct, LineAnswer, Makes, Note, OutcomeStatus, PhaseTerms, Publish, Published, Receipt,
+    ReceiptResult, Request, ReviewTerms, RunKind, Spent, TaskOrder,
 };
 use drive_core::sandbox::{KeptWork, Lifetime, Sandbox};
 use drive_core::settings::{RecordDetail, TeamMode};
@@ -108,6 +108,7 @@ pub fn team_request(mode: TeamMode) -> Request {
         checks_timeout: Duration::from_secs(1800),
         title: None,
         scope: None,
+        costs: None,
         adopted: None,
     };
     Request {
@@ -449,6 +450,7 @@ pub fn child_report() -> ChildReport {
         checked: None,
         outside: Vec::new(),
         tests: Vec::new(),
+        landable: Landable::default(),
         merged: None,
     }
 }

@@ -5,6 +5,7 @@ mod comments;
 mod describing;
 mod ending;
 mod judging;
+mod landing;
 mod limits;
 mod moving;
 mod pace;

@@ -93,6 +93,7 @@ fn terms() -> PhaseTerms {
         checks_timeout: Duration::from_secs(1800),
         title: None,
         scope: None,
+        costs: None,
         adopted: None,
     }
 }

@@ -38,7 +38,7 @@ pub(in crate::run::flow) fn asked(run: &mut Run, ask: &Ask, now: Timestamp) -> b
         Ask::Poll => {}
         // Of the plan itself its own run hears.
         Ask::Approve { .. } => probe::accept(run),
-        Ask::Comment { .. } | Ask::Conclude => return false,
+        Ask::Comment { .. } | Ask::Conclude | Ask::Mend { .. } => return false,
     }
     run.timers.remove(&Timer::Inactivity);
     go_on(run, now);

@@ -10,7 +10,7 @@ use super::super::super::model::{
 use super::super::phase::is_final;
 use super::super::proof::{failure_of, is_proof};
 use super::super::shutdown;
-use super::{amending, did_not_land, line, order, probe, stage, take_plan, with_build};
+use super::{amending, did_not_land, line, offers, order, probe, stage, take_plan, with_build};
 use crate::agent::answer::Handoff;
 use crate::cruise::{Car, Left, Move, Verdict, Why};
 use crate::forge::text::fit;
@@ -301,17 +301,20 @@ fn arrived(run: &mut Run, commit: &CommitSha, tasks: Vec<TaskId>) {
     if let Some(line) = &mut build.line {
         line.tip = commit.clone();
     }
-    for task in tasks {
-        if let Some(record) = build.tasks.get_mut(&task) {
+    for task in &tasks {
+        if let Some(record) = build.tasks.get_mut(task) {
             record.state = TaskState::Landed {
                 commit: commit.clone(),
             };
-            note(&mut build.scratchpad, &task, record.handoff.as_ref());
+            note(&mut build.scratchpad, task, record.handoff.as_ref());
             run.work.commits.push(CommitSummary {
                 sha: commit.clone(),
                 subject: format!("{task}: {}", record.title),
             });
         }
+    }
+    for task in &tasks {
+        offers::conclude(run, task);
     }
 }
 
@@ -351,6 +354,9 @@ fn leave(run: &mut Run, left: Vec<Left>) {
                 format!("Merged{beside}, it did not pass verification.{report}")
             }
         };
+        if offers::mend(run, &task, &head, &what) {
+            continue;
+        }
         let diagnosis = Diagnosis {
             what,
             head: Some(head),

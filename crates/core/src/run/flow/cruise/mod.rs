@@ -12,6 +12,7 @@ mod briefing;
 mod contract;
 mod ending;
 mod landing;
+mod offers;
 mod order;
 mod pauses;
 mod probe;
@@ -102,6 +103,7 @@ pub(super) fn go_on(run: &mut Run, now: Timestamp) {
             return;
         }
         stop_skipped(run);
+        offers::take(run);
         take_reports(run, now);
         if amending::take(run, now) {
             return;
@@ -385,7 +387,9 @@ fn start_ready(run: &mut Run, terms: &BuildTerms) {
         return;
     }
     loop {
-        let live = live_tasks(run).count();
+        let live = live_tasks(run)
+            .filter(|child| !offers::is_idle(child))
+            .count();
         if live >= terms.max_parallel.get() as usize {
             return;
         }

@@ -1,8 +1,8 @@
 //! The run that builds one task: its id, its branch and what its agent is told.
 
 use super::super::super::model::{
-    BuildTerms, ContractCheck, DoneWhen, Flow, Line, LineTerms, Makes, PLAN_PATH, PhaseTerms,
-    PlanFrom, Publish, Request, Run, RunKind, TaskOrder, TaskScope, WholeTerms,
+    BuildTerms, ContractCheck, DoneWhen, Flow, Line, LineTerms, Makes, PLAN_PATH, PerTask,
+    PhaseTerms, PlanFrom, Publish, Request, Run, RunKind, TaskOrder, TaskScope, WholeTerms,
 };
 use super::super::tree;
 use super::briefing::told;
@@ -173,7 +173,10 @@ pub(super) fn request_of(run: &Run, terms: &BuildTerms, task: &TaskId) -> Option
         base_sha: line.tip.clone(),
         base_branch: Some(line.branch.clone()),
         branch,
-        publish: Publish::BranchOnly,
+        publish: match line_terms.per_task {
+            Some(_) => request.publish.clone(),
+            None => Publish::BranchOnly,
+        },
         // What a person chose is for the agent that plans.
         model: None,
         ..request.as_ref().clone()
@@ -210,8 +213,11 @@ fn phase_terms(terms: &LineTerms, task: &PlanTask, branch: &BranchName) -> Phase
                 PlanFrom::File { .. } => Vec::new(),
             },
         }),
-        watch: None,
-        done: DoneWhen::Reviewed { auto_merge: false },
+        watch: terms.per_task.map(|one| one.watch),
+        done: match terms.per_task {
+            Some(PerTask { approve, .. }) => DoneWhen::Landed { approve },
+            None => DoneWhen::Reviewed { auto_merge: false },
+        },
         ..terms.task.as_ref().clone()
     }
 }

@@ -1,7 +1,7 @@
 //! What the pull request of a cruise says: the description with a row for every task, and the comment
 //! at the end.
 
-use super::super::super::model::{Build, Flow, Request, Run, TaskRecord, TaskState};
+use super::super::super::model::{Build, Flow, Published, Request, Run, TaskRecord, TaskState};
 use super::super::phase::receipts;
 use super::order;
 use crate::agent::answer::title_of;
@@ -23,15 +23,27 @@ pub(super) fn cockpit(run: &Run, request: &Request) -> String {
     let Flow::Cruise { build } = &run.flow else {
         return String::new();
     };
+    let has_own = in_order(build).any(|(_, task)| pull_request(run, task).is_some());
+    let (head, rule) = if has_own {
+        (" pull request |", "---|")
+    } else {
+        ("", "")
+    };
     let mut text = format!(
-        "{}\n\n{}\n\n| task | state | attempts | cost |\n|---|---|---|---|\n",
+        "{}\n\n{}\n\n| task | state |{head} attempts | cost |\n|---|---|{rule}---|---|\n",
         title_of(&request.task),
         count(build)
     );
     for (id, task) in in_order(build) {
+        let link = pull_request(run, task).map_or_else(|| "-".to_owned(), |one| one.url.clone());
+        let link = if has_own {
+            format!(" {link} |")
+        } else {
+            String::new()
+        };
         let _ = writeln!(
             text,
-            "| {} {} | {} | {} | {} |",
+            "| {} {} | {} |{link} {} | {} |",
             code(id.as_str(), CELL_CHARS),
             cell(&task.title),
             state_cell(task),
@@ -55,6 +67,12 @@ pub(super) fn cockpit(run: &Run, request: &Request) -> String {
     text.push_str(&receipts(&build.receipts, build.opinion.as_ref()));
     let _ = write!(text, "\nCruise `{}`.", run.id);
     own(&run.id, &text)
+}
+
+/// The pull request of a task's last run.
+fn pull_request<'r>(run: &'r Run, task: &TaskRecord) -> Option<&'r Published> {
+    let last = run.children.get(task.runs.last()?)?;
+    last.report.as_ref()?.pull_request.as_ref()
 }
 
 /// Files of one task, where there are any.

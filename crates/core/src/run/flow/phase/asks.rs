@@ -43,6 +43,7 @@ impl PhaseFlow<'_> {
                 self.go_on();
             }
             Ask::Extend { budget, rounds } => self.extend(budget, rounds),
+            Ask::Mend { head, why } => self.mend(&head, why),
             Ask::Conclude => {
                 self.state.concludes = true;
                 self.state.watch.fresh = false;

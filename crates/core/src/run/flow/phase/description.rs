@@ -99,6 +99,7 @@ impl PhaseFlow<'_> {
     pub(in crate::run) fn is_draft(&self) -> bool {
         match self.terms.done {
             DoneWhen::Reviewed { .. } => self.terms.mode == TeamMode::Github,
+            DoneWhen::Landed { .. } => true,
             DoneWhen::Approved { .. } | DoneWhen::Merged { .. } | DoneWhen::Asked => false,
         }
     }

@@ -73,7 +73,10 @@ impl PhaseFlow<'_> {
         let by_person = given.find(|one| one.head == *head).cloned();
         let is_automatic = match self.terms.done {
             DoneWhen::Approved { auto_approve, .. } => auto_approve,
-            DoneWhen::Reviewed { .. } | DoneWhen::Merged { .. } | DoneWhen::Asked => false,
+            DoneWhen::Reviewed { .. }
+            | DoneWhen::Merged { .. }
+            | DoneWhen::Landed { .. }
+            | DoneWhen::Asked => false,
         };
         by_person.or_else(|| {
             let all = self.state.next == Move::Done && self.last_word() == LastWord::Approved;
@@ -90,7 +93,10 @@ impl PhaseFlow<'_> {
     pub(super) fn finish_approved(&mut self, approved: &Approved) {
         let plan_only = match self.terms.done {
             DoneWhen::Approved { plan_only, .. } => plan_only,
-            DoneWhen::Reviewed { .. } | DoneWhen::Merged { .. } | DoneWhen::Asked => false,
+            DoneWhen::Reviewed { .. }
+            | DoneWhen::Merged { .. }
+            | DoneWhen::Landed { .. }
+            | DoneWhen::Asked => false,
         };
         self.state.end = Some(PhaseEnd::Approved {
             by: approved.by.clone(),
@@ -197,11 +203,15 @@ impl PhaseFlow<'_> {
             (DoneWhen::Approved { .. } | DoneWhen::Merged { .. } | DoneWhen::Asked, _) | (_, 0) => {
                 problem
             }
-            (DoneWhen::Reviewed { .. }, 1) => problem.cause("1 open comment"),
-            (DoneWhen::Reviewed { .. }, many) => problem.cause(format!("{many} open comments")),
+            (DoneWhen::Reviewed { .. } | DoneWhen::Landed { .. }, 1) => {
+                problem.cause("1 open comment")
+            }
+            (DoneWhen::Reviewed { .. } | DoneWhen::Landed { .. }, many) => {
+                problem.cause(format!("{many} open comments"))
+            }
         };
         let mut posts = Vec::new();
-        if let DoneWhen::Reviewed { .. } = self.terms.done
+        if let DoneWhen::Reviewed { .. } | DoneWhen::Landed { .. } = self.terms.done
             && self.run.work.pull_request.is_some()
         {
             let is_objected = self.state.record.objections().next().is_some();

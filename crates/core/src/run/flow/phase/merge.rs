@@ -31,9 +31,10 @@ impl PhaseFlow<'_> {
         };
         let most = match self.terms.done {
             DoneWhen::Asked => MOST_MOVES_OF_LINE,
-            DoneWhen::Reviewed { .. } | DoneWhen::Approved { .. } | DoneWhen::Merged { .. } => {
-                MOST_MOVES
-            }
+            DoneWhen::Reviewed { .. }
+            | DoneWhen::Approved { .. }
+            | DoneWhen::Merged { .. }
+            | DoneWhen::Landed { .. } => MOST_MOVES,
         };
         if self.state.counts.moves >= most {
             let problem = branch_moved(&branch).cause(format!("it moved {most} times in a row"));
@@ -258,6 +259,10 @@ impl PhaseFlow<'_> {
                 DoneWhen::Merged { .. } => self.check_contract(),
                 DoneWhen::Reviewed { .. } | DoneWhen::Approved { .. } => self.finish_reviewed(),
                 DoneWhen::Asked => self.check(round),
+                DoneWhen::Landed { .. } => {
+                    self.state.stage = Stage::Watching;
+                    self.offer_to_land();
+                }
             },
             (_, _) => self.check(round),
         }

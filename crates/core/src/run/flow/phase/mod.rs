@@ -14,6 +14,7 @@ mod fixer;
 mod gaps;
 mod hearing;
 mod judging;
+mod landed;
 mod making;
 mod measuring;
 mod merge;
@@ -40,9 +41,9 @@ pub(super) use texts::{merged_unheard, objected};
 pub(super) use whole_text::receipts;
 
 use super::super::model::{
-    AgentJob, Ci, Counts, Description, Effect, EffectResult, Flow, ForgeAct, Ledger, Makes,
-    OutcomeStatus, PLAN_PATH, Phase, PhaseTerms, PlanCheck, Record, Request, Run, Stage, Threads,
-    Timer, Watch, Whole,
+    AgentJob, Ci, Counts, Description, Effect, EffectResult, Flow, ForgeAct, Landable, Ledger,
+    Makes, OutcomeStatus, PLAN_PATH, Phase, PhaseTerms, PlanCheck, Record, Request, Run, Stage,
+    Threads, Timer, Watch, Whole,
 };
 use super::kit::Context;
 use super::outage::is_outage;
@@ -91,6 +92,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: T
         judged: None,
         merged: None,
         concludes: false,
+        landable: Landable::default(),
         outside: Vec::new(),
         tests: Vec::new(),
         handoff: None,

@@ -101,9 +101,10 @@ impl PhaseFlow<'_> {
             }
             (DoneWhen::Asked, _) => self.end_if_asked(),
             (DoneWhen::Reviewed { .. }, Move::Done) => self.conclude(),
+            (DoneWhen::Landed { .. }, Move::Done) => self.wait_to_land(),
             (DoneWhen::Merged { .. }, Move::Done) => self.conclude_whole(),
             (
-                DoneWhen::Reviewed { .. } | DoneWhen::Merged { .. },
+                DoneWhen::Reviewed { .. } | DoneWhen::Merged { .. } | DoneWhen::Landed { .. },
                 Move::Review { .. } | Move::Fix,
             ) => {}
         }

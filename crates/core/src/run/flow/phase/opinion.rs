@@ -312,11 +312,11 @@ mod tests {
     fn a_met_entry_needs_a_file_that_is_there() {
         let answer = r#"{"tasks": [{"id": "a", "status": "implemented", "evidence": [
             {"criterion": "a1", "file": "src/x.rs", "line": 2}, {"criterion": "a2", "file": "src/y.rs"}]}]}"#;
-        let found = judged(answer, |command| Some(command[2] == "src/x.rs"));
+        let found = judged(answer, |command| Some(command[4..] == ["src/x.rs", "2"]));
         assert_eq!(results(&found), [Judged, Unproven]);
         assert_eq!(
             found.entries[1].why.as_deref(),
-            Some("the validator named files that do not exist: `src/y.rs`")
+            Some("the validator named places that do not exist: `src/y.rs`")
         );
         let bare = r#"{"tasks": [{"id": "a", "status": "implemented"}]}"#;
         assert_eq!(results(&judged(bare, |_| Some(true))), [Unproven; 2]);

@@ -96,7 +96,10 @@ fn standing(run: &Run, phase: &Phase, request: &Request) -> String {
                 Some(DoneWhen::Approved { .. }) => ", and a person decides",
                 Some(DoneWhen::Merged { auto: false }) => ", and a person merges it",
                 Some(
-                    DoneWhen::Merged { auto: true } | DoneWhen::Reviewed { .. } | DoneWhen::Asked,
+                    DoneWhen::Merged { auto: true }
+                    | DoneWhen::Reviewed { .. }
+                    | DoneWhen::Landed { .. }
+                    | DoneWhen::Asked,
                 )
                 | None => "",
             };

@@ -1,17 +1,18 @@
 //! Texts of a phase: commit messages, comments, and the description of the pull request.
 
 use super::super::super::model::{
-    Approved, Entry, Ledger, Objected, PLAN_PATH, Phase, PlanCheck, Remark, Request, Run,
+    Approved, Entry, Ledger, Objected, PLAN_PATH, Phase, PlanCheck, Remark, Request, Run, TaskCosts,
 };
 use super::super::publish::shortened;
 use super::super::reply::action_on;
 use super::super::review::{MOST_SHOWN, review_body, without_severity};
 use super::super::shutdown::is_unpushed;
 use super::super::tree::root_id;
-use super::findings_text::{open_findings, plain};
+use super::findings_text::{counted, open_findings, plain};
 use super::outcome_text::description_outcome;
 use super::record_text::record_text;
 use crate::Problem;
+use crate::agent::Cost;
 use crate::agent::answer::{CommentAction, CommentAnswer};
 use crate::forge::Surface;
 use crate::forge::checks::Check;
@@ -286,6 +287,23 @@ fn open_comments(ledger: &Ledger) -> String {
     text.trim_end().to_owned()
 }
 
+/// What a plan may cost.
+fn estimate(tasks: usize, costs: TaskCosts) -> String {
+    let all = |cost: Cost| cost.usd() * tasks as f64;
+    let (tasks, built) = (
+        counted(tasks, "task"),
+        counted(costs.tasks as usize, "task"),
+    );
+    format!(
+        "Estimated cost: ${:.2} to ${:.2} for {tasks}. Half of the {built} that landed in this \
+         repository before cost between ${:.2} and ${:.2} each.",
+        all(costs.low),
+        all(costs.high),
+        costs.low.usd(),
+        costs.high.usd()
+    )
+}
+
 /// The current description: the outcome, the summary of what changed, then open findings, the task, the
 /// plan's graph or its errors, and at the end the record, within the forge's size limit. Everything
 /// except the summary is in drive's own parts, so that a person can write around them.
@@ -321,6 +339,10 @@ pub(super) fn pull_request_body(
         PlanCheck::Unread => {}
         PlanCheck::Valid { plan } => {
             let _ = write!(text, "\n{}\n", plan.summary_markdown(PLAN_CHARS));
+            let terms = request.kind.phase_terms();
+            if let Some(costs) = terms.and_then(|terms| terms.costs) {
+                let _ = write!(text, "\n{}\n", estimate(plan.tasks.len(), costs));
+            }
         }
         PlanCheck::Invalid { errors } => {
             let errors = fenced(errors, "text");

@@ -188,6 +188,9 @@ impl PhaseFlow<'_> {
                 self.run.pending.clear();
                 self.check_landed(None);
             }
+            Some(PrState::Merged) if matches!(self.terms.done, DoneWhen::Landed { .. }) => {
+                self.finish_landed();
+            }
             Some(PrState::Merged) => {
                 self.state.end = Some(PhaseEnd::Merged);
                 let posts = self.last_texts();
@@ -273,7 +276,7 @@ impl PhaseFlow<'_> {
     /// have arrived since the last poll.
     pub(in crate::run) fn silence(&mut self) {
         // Its parent decides how long it listens.
-        if self.is_at_work() || self.terms.done == DoneWhen::Asked {
+        if self.is_at_work() || self.waits_for_parent() {
             return self.wait_for_silence();
         }
         if self.run.work.pull_request.is_none() {

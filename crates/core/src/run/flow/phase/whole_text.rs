@@ -47,6 +47,7 @@ pub(super) fn announcement(
                 DoneWhen::Merged { auto: false }
                 | DoneWhen::Reviewed { .. }
                 | DoneWhen::Asked
+                | DoneWhen::Landed { .. }
                 | DoneWhen::Approved { .. } => "Merge this pull request when you agree.",
             };
             format!("{landed} The branch is at {head}.{base} {then}")

@@ -31,40 +31,24 @@ fn a_key_in_the_wrong_table_names_the_right_one() {
 }
 
 #[test]
-fn a_key_that_nothing_reads_yet_is_refused_whatever_its_value() {
-    let text = "[cruise]\npr_strategy = \"single\"\napprove_tasks = true\n\
-                [forge]\npost_via = \"drive\"\n";
-    assert_eq!(
-        mistakes(text),
-        [
-            "drive.toml:2: `cruise.pr_strategy` does nothing yet (remove it)",
-            "drive.toml:3: `cruise.approve_tasks` does nothing yet (remove it)",
-            "drive.toml:5: unknown key `post_via` in `[forge]` (remove it; drive posts with its own token, \
-             which no agent sees)",
-        ]
+fn a_key_that_will_not_come_is_refused_with_what_to_do_instead() {
+    assert_mistake(
+        "[forge]\npost_via = \"drive\"\n",
+        "drive.toml:2: unknown key `post_via` in `[forge]` (remove it; drive posts with its own token, \
+         which no agent sees)",
     );
 }
 
 #[test]
-fn a_flag_for_a_setting_that_nothing_reads_yet_is_refused_by_its_name() {
-    let flag = Layer::flag("--pr-strategy", "cruise.pr_strategy", "single");
-    let problem = resolve(&[flag]).unwrap_err().into_problem();
-    assert_eq!(
-        (problem.message.as_str(), problem.hint.as_deref()),
-        (
-            "--pr-strategy: `cruise.pr_strategy` does nothing yet",
-            Some("remove it")
-        )
+fn a_strategy_for_pull_requests_is_one_of_two() {
+    assert_mistake(
+        "[cruise]\npr_strategy = \"batch\"\n",
+        "drive.toml:2: `cruise.pr_strategy` cannot be `batch` (possible here: `single`, `per-task`)",
     );
 }
 
 #[test]
-fn a_key_that_nothing_reads_yet_is_neither_shown_nor_offered() {
-    let refused = ["approve_tasks", "pr_strategy"];
-    let cruise = json_schema()["properties"]["cruise"]["properties"].clone();
-    for key in refused {
-        assert!(cruise.get(key).is_none(), "{key}: {cruise:#}");
-    }
+fn the_keys_of_a_cruise_are_shown_in_their_order() {
     let shown = resolve(&[]).unwrap().entries;
     let shown = shown.iter().filter(|entry| entry.table == ["cruise"]);
     let shown: Vec<&str> = shown.map(|entry| entry.key.as_str()).collect();
@@ -79,6 +63,8 @@ fn a_key_that_nothing_reads_yet_is_neither_shown_nor_offered() {
             "max_parallel",
             "merge",
             "final_review",
+            "pr_strategy",
+            "approve_tasks",
             "land_plan",
             "max_validation_rounds",
         ]

@@ -1,36 +1,28 @@
-//! `drive cruise run` refuses flags that nothing reads yet, and says what its run will not contain.
+//! What `drive cruise run` refuses or warns of before it begins.
 
 use crate::cruise::crew::{APPROVES, PRIMARY};
 use crate::stage::Stage;
 use std::fs;
 
 #[test]
-fn a_flag_that_nothing_reads_yet_is_refused_before_anything_is_made() {
+fn tasks_that_a_person_must_approve_need_pull_requests_of_their_own() {
     let stage = Stage::new(PRIMARY, APPROVES);
-    let ended = stage.drive(&["cruise", "run", "x", "--pr-strategy", "single"]);
+    let settings = fs::read_to_string(stage.path("repo/drive.toml")).unwrap();
+    fs::write(
+        stage.path("repo/drive.toml"),
+        format!("[cruise]\napprove_tasks = true\n{settings}"),
+    )
+    .unwrap();
+    let ended = stage.drive(&["cruise", "run", "x"]);
     let failure = &ended.document["failure"];
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert_eq!(
-        (failure["message"].as_str(), failure["hint"].as_str()),
-        (
-            Some("--pr-strategy: `cruise.pr_strategy` does nothing yet"),
-            Some("remove it")
-        )
+        failure["message"], "`cruise.approve_tasks` needs a pull request for each task",
+        "{ended:?}"
     );
+    let unknown = stage.drive(&["cruise", "run", "x", "--pr-strategy", "batch"]);
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
     assert_eq!(stage.git(&["branch", "--list"]), "* main");
-}
-
-#[test]
-fn the_help_of_a_cruise_does_not_offer_flags_that_nothing_reads_yet() {
-    let stage = Stage::new(PRIMARY, APPROVES);
-    let help = stage
-        .command(env!("CARGO_BIN_EXE_drive"))
-        .args(["cruise", "run", "--plan-only", "--help"])
-        .output()
-        .unwrap();
-    let help = String::from_utf8(help.stdout).unwrap();
-    assert!(help.contains("--auto-approve"), "{help}");
-    assert!(!help.contains("--pr-strategy"), "{help}");
 }
 
 #[test]

@@ -1,0 +1,16 @@
+//! What tasks cost that were built before.
+
+use crate::agent::Cost;
+use serde::{Deserialize, Serialize};
+
+/// What tasks cost that landed before: half of them between these two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskCosts {
+    /// How many tasks that is known of.
+    pub tasks: u32,
+    /// A quarter of them cost no more than this.
+    pub low: Cost,
+    /// A quarter of them cost no less than this.
+    pub high: Cost,
+}

@@ -1,0 +1,148 @@
+//! A task with a pull request of its own hears people until its commits have landed.
+
+use super::scene::{Scene, head};
+use crate::common;
+use drive_core::agent::Role;
+use drive_core::ids::{BranchName, CommitSha, RunId, TaskId};
+use drive_core::run::{
+    Approved, Ask, ChildState, DoneWhen, Landable, Makes, Objected, OutcomeStatus, Parent,
+    PhaseEnd, PhaseTerms, PollResult, Request, RunKind, TaskScope,
+};
+
+fn scene(approve: bool) -> Scene {
+    let terms = PhaseTerms {
+        makes: Makes::Change,
+        branch: Some(BranchName::parse("login").unwrap()),
+        title: Some("Log in".into()),
+        scope: Some(TaskScope::default()),
+        done: DoneWhen::Landed { approve },
+        ..common::cruise::terms()
+    };
+    let mut scene = Scene::with(Request {
+        kind: RunKind::Team(Box::new(terms)),
+        parent: Some(Parent {
+            run: RunId::new("r1"),
+            task: TaskId::new("login"),
+        }),
+        ..common::cruise::request_with(common::cruise::terms())
+    });
+    scene.settle();
+    scene
+}
+
+fn commit(n: usize) -> CommitSha {
+    CommitSha::new(head(n))
+}
+
+/// What its parent was told last.
+fn offered(scene: &Scene) -> Landable {
+    let report = scene.run.reported.as_ref();
+    report.map_or(Landable::NotYet, |report| report.landable.clone())
+}
+
+fn fixers(scene: &Scene) -> usize {
+    let jobs = scene.jobs.iter();
+    jobs.filter(|job| job.role == Role::Fixer).count()
+}
+
+#[test]
+fn a_reviewed_task_is_offered_and_a_comment_takes_it_back_until_it_is_answered() {
+    let mut scene = scene(false);
+    assert_eq!(offered(&scene), Landable::Ready { head: commit(1) });
+    assert!(scene.run.outcome.is_none(), "it has not landed");
+    scene.sees(PollResult {
+        comments: vec![common::comment(5, "check the name")],
+        ..PollResult::default()
+    });
+    assert_eq!(fixers(&scene), 1);
+    assert_eq!(offered(&scene), Landable::Ready { head: commit(2) });
+    let reports: Vec<Landable> = scene.reports();
+    assert!(
+        reports
+            .windows(2)
+            .any(|two| two == [Landable::Ready { head: commit(1) }, Landable::NotYet,]),
+        "the parent hears of it before the answer: {reports:?}"
+    );
+}
+
+#[test]
+fn a_standing_request_for_changes_keeps_a_task_from_landing() {
+    let mut scene = scene(false);
+    scene.sees(PollResult {
+        objections: Some(vec![Objected {
+            by: "bob".into(),
+            head: Some(commit(1)),
+            url: None,
+        }]),
+        ..PollResult::default()
+    });
+    assert_ne!(offered(&scene), Landable::Ready { head: commit(1) });
+    scene.sees(PollResult {
+        objections: Some(Vec::new()),
+        ..PollResult::default()
+    });
+    assert_eq!(offered(&scene), Landable::Ready { head: commit(1) });
+}
+
+#[test]
+fn where_a_person_must_approve_the_reviewed_commit_waits_for_that() {
+    let mut scene = scene(true);
+    assert_eq!(offered(&scene), Landable::Unapproved { head: commit(1) });
+    let state = &scene.run.reported.as_ref().unwrap().state;
+    assert!(matches!(state, ChildState::NeedsPerson { .. }), "{state:?}");
+    scene.sees(PollResult {
+        approvals: Some(vec![Approved {
+            by: "ann".into(),
+            head: commit(7),
+        }]),
+        ..PollResult::default()
+    });
+    assert_eq!(
+        offered(&scene),
+        Landable::Unapproved { head: commit(1) },
+        "another commit was approved"
+    );
+    scene.sees(PollResult {
+        approvals: Some(vec![Approved {
+            by: "ann".into(),
+            head: commit(1),
+        }]),
+        ..PollResult::default()
+    });
+    assert_eq!(offered(&scene), Landable::Ready { head: commit(1) });
+}
+
+#[test]
+fn what_keeps_a_task_from_landing_is_a_fixers_work_and_is_said() {
+    let mut scene = scene(false);
+    let why = "Merged together with `b`, it did not pass verification.\n\nthe report".to_owned();
+    let ask = Ask::Mend {
+        head: commit(1),
+        why: why.clone(),
+    };
+    scene.ask(ask.clone());
+    assert_eq!(fixers(&scene), 1);
+    let told = scene.bodies().join("\n");
+    assert!(
+        told.contains("does not land yet. Merged together with `b`"),
+        "{told}"
+    );
+    assert_eq!(offered(&scene), Landable::Ready { head: commit(2) });
+    // What was said of an older commit is not said of this one.
+    scene.ask(ask);
+    assert_eq!(fixers(&scene), 1);
+    assert_eq!(offered(&scene), Landable::Ready { head: commit(2) });
+}
+
+#[test]
+fn a_task_that_landed_ends_once_everything_was_read() {
+    let mut scene = scene(false);
+    scene.ask(Ask::Conclude);
+    assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
+    assert_eq!(scene.cruise().end, Some(PhaseEnd::Merged));
+    let told = scene.bodies().join("\n");
+    assert!(
+        told.contains("landed on the branch of the cruise"),
+        "{told}"
+    );
+}
