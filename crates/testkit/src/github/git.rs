@@ -31,6 +31,7 @@ impl GitStore {
         let path = path.to_string_lossy();
         store.run(&["init", "--quiet", "--bare", "--initial-branch=main", &path]);
         store.run(&["config", "http.receivepack", "true"]);
+        store.run(&["config", "core.logAllRefUpdates", "true"]);
         store
     }
 
@@ -42,6 +43,14 @@ impl GitStore {
             .filter_map(|line| line.split_once(' '))
             .map(|(branch, sha)| (branch.to_owned(), sha.to_owned()))
             .collect()
+    }
+
+    /// Every commit that a branch was at, oldest first.
+    pub(crate) fn positions(&self, branch: &str) -> Vec<String> {
+        let name = format!("refs/heads/{branch}");
+        let mut all = self.lines(&["reflog", "show", "--format=%H", &name]);
+        all.reverse();
+        all
     }
 
     /// The commits of `head` that `base` does not have, oldest first.

@@ -2,7 +2,7 @@
 
 use super::Simulator;
 use super::actions::{Proposal, Remark};
-use super::git::GitStore;
+use super::git::{GitStore, Merge};
 use super::http::Refusal;
 use super::state::Hook;
 use super::state::Pull;
@@ -267,6 +267,12 @@ impl Simulator {
     /// Closes a pull request, as a person would.
     pub fn close_pull(&self, repo: &str, by: &str, pr: u64) {
         ok(self.lock().world.close(repo, pr, by));
+    }
+
+    /// Merges a pull request, as a person would.
+    pub fn merge_pull(&self, repo: &str, by: &str, pr: u64) {
+        let mut service = self.lock();
+        ok(service.world.merge(repo, pr, by, None, Merge::Commit));
     }
 
     /// Opens a pull request again that was closed, as a person would.

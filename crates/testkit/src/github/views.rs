@@ -40,6 +40,13 @@ impl Simulator {
         })
     }
 
+    /// Every commit that a branch was at since it was made last, oldest first.
+    pub fn positions(&self, repo: &str, branch: &str) -> Vec<String> {
+        let service = self.lock();
+        let git = service.world.repos.get(repo).map(|repo| &repo.git);
+        git.map_or_else(Vec::new, |git| git.positions(branch))
+    }
+
     /// The first and the last line of each comment on lines, in order.
     pub fn commented_lines(&self, repo: &str, pr: u64) -> Vec<(Option<u64>, u64)> {
         let service = self.lock();

@@ -1,16 +1,22 @@
 //! A cruise that builds, on the simulated GitHub and under an owner that is killed again and again.
 
-use super::building::{CHECK, CODER, plan_of, report, stage, states, task};
+use super::building::{
+    ALONE, CODER, commit_rules, plan_of, report, stage, states, task, trees_that_fail,
+};
 use crate::cruise::crew::{REPO, kill, status, until};
 use crate::stage::{APPROVES, Ended, Stage, ended};
 use drive_core::forge::Permission;
 use drive_testkit::github::Simulator;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::Value;
 use std::fs;
+use std::ops::Range;
+use std::os::fd::OwnedFd;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-fn diamond() -> Vec<Value> {
+/// Four tasks, of which two are side by side; the tests of one fail first.
+pub(super) fn diamond() -> Vec<Value> {
     vec![
         task("top", "Write top.txt one", &[], "top.txt"),
         task("west", "Write west.txt bad then two", &["top"], "west.txt"),
@@ -20,7 +26,7 @@ fn diamond() -> Vec<Value> {
 }
 
 /// A clone of a repository on the simulated GitHub whose base says how it is verified.
-fn on_github(tasks: &[Value]) -> (Simulator, Stage) {
+pub(super) fn on_github(tasks: &[Value]) -> (Simulator, Stage) {
     let simulator = Simulator::start();
     simulator.add_repo("acme", "widgets");
     simulator.add_person(REPO, "ann", Permission::Write);
@@ -31,40 +37,116 @@ fn on_github(tasks: &[Value]) -> (Simulator, Stage) {
     );
     let coder = CODER.replace("@PLAN@", &plan_of(tasks));
     let stage = Stage::clone_of(&simulator.git_url(REPO), &settings, &coder, APPROVES);
-    let path = stage.path("repo/drive.toml");
-    let settings = fs::read_to_string(&path).unwrap();
-    let rule =
-        format!("[verify]\nbaseline = \"off\"\n[[verify.routes]]\npaths = [\"**\"]\n{CHECK}\n");
-    fs::write(&path, format!("{settings}\n{rule}")).unwrap();
-    stage.git(&["add", "drive.toml"]);
-    stage.git(&["commit", "--quiet", "--message=Rules"]);
+    commit_rules(&stage, str::to_owned);
     stage.git(&["push", "--quiet", "origin", "main"]);
     (simulator, stage)
 }
 
-const ARGS: [&str; 6] = [
-    "cruise",
-    "run",
-    "Build it all",
-    "--auto-approve",
-    "--merge",
-    "auto",
-];
-
 /// Lets a cruise fly under owners that are killed so often, at moments that a seed chooses.
-fn fly(stage: &Stage, kills: u32, mut seed: u64) -> Ended {
-    let mut owner = stage.start(&ARGS);
-    until("the cruise", || status(stage)["id"].is_string());
-    for _ in 0..kills {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        sleep(Duration::from_millis(50 + (seed >> 33) % 900));
-        if owner.try_wait().unwrap().is_some() {
-            break;
+fn fly(stage: &Stage, most: u32, seed: u64) -> Ended {
+    let deaths = Deaths {
+        most,
+        lives: 50..950,
+        seed,
+        ..Deaths::NONE
+    };
+    deaths.let_fly(stage, |_| {}).0
+}
+
+/// How the owners of a cruise die.
+pub(super) struct Deaths {
+    /// How many of them at most.
+    pub(super) most: u32,
+    /// How long there are any.
+    pub(super) during: Duration,
+    /// How long an owner lives, in milliseconds.
+    pub(super) lives: Range<u64>,
+    /// Whether every other one takes the git commands with it that run at that moment.
+    pub(super) with_git: bool,
+    pub(super) seed: u64,
+}
+
+/// How long a cruise may fly.
+const LONGEST: Duration = Duration::from_secs(240);
+
+impl Deaths {
+    pub(super) const NONE: Self = Self {
+        most: 0,
+        during: LONGEST,
+        lives: 700..800,
+        with_git: false,
+        seed: 1,
+    };
+
+    /// Lets a cruise fly while somebody watches what it shows. Returns how its last owner ended, and
+    /// how many were killed.
+    pub(super) fn let_fly(mut self, stage: &Stage, mut watch: impl FnMut(&Value)) -> (Ended, u32) {
+        let began = Instant::now();
+        let mut owner = stage.start(&ALONE);
+        until("the cruise", || status(stage)["id"].is_string());
+        let mut died = 0;
+        loop {
+            sleep(self.life());
+            if owner.try_wait().unwrap().is_some() {
+                return (ended(owner), died);
+            }
+            let now = status(stage);
+            if began.elapsed() > LONGEST {
+                kill(owner);
+                panic!("it did not end: {now:#}");
+            }
+            watch(&now);
+            if died < self.most && began.elapsed() < self.during {
+                died += 1;
+                let takes_git = self.with_git && died % 2 == 0;
+                let at_work = takes_git.then(|| git_commands(stage));
+                kill(owner);
+                for process in at_work.into_iter().flatten() {
+                    // It may have ended by itself.
+                    let _ = pidfd_send_signal(process, Signal::KILL);
+                }
+                owner = stage.start(&["cruise", "resume"]);
+            }
         }
-        kill(owner);
-        owner = stage.start(&["cruise", "resume"]);
     }
-    ended(owner)
+
+    fn life(&mut self) -> Duration {
+        self.seed = self
+            .seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let Range { start, end } = self.lives;
+        Duration::from_millis(start + (self.seed >> 33) % (end - start))
+    }
+}
+
+/// The git commands that run for a stage now.
+fn git_commands(stage: &Stage) -> Vec<OwnedFd> {
+    let pids = processes(stage).into_iter();
+    let is_git = |pid: &i32| {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm"));
+        name.is_ok_and(|name| name.starts_with("git"))
+    };
+    pids.filter_map(|pid| {
+        let process = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
+        is_git(&pid).then_some(process)
+    })
+    .collect()
+}
+
+/// The processes that work in the folders of a stage, or were started for it.
+pub(super) fn processes(stage: &Stage) -> Vec<i32> {
+    let place = stage.path("");
+    let mark = place.to_string_lossy().into_owned();
+    let is_ours = |pid: &i32| {
+        let at = |what: &str| format!("/proc/{pid}/{what}");
+        let works_here = fs::read_link(at("cwd")).is_ok_and(|cwd| cwd.starts_with(&place));
+        let environment = fs::read(at("environ")).unwrap_or_default();
+        works_here || String::from_utf8_lossy(&environment).contains(&mark)
+    };
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_string_lossy().parse().ok());
+    pids.filter(is_ours).collect()
 }
 
 /// Everything is on the base, once, and nothing that fails ever was on a branch that people see.
@@ -89,6 +171,7 @@ fn require_landed(stage: &Stage, base: &str) {
     merges.dedup();
     assert_eq!(merges.len(), known, "no task landed twice: {merges:#?}");
     assert_eq!(known, 4, "{merges:#?}");
+    assert_eq!(trees_that_fail(stage, base), Vec::<String>::new());
     let audit = report(stage);
     for task in audit["tasks"].as_array().unwrap() {
         assert_eq!(task["evidence"][0]["result"], "proven", "{audit}");
