@@ -10,6 +10,7 @@
 
 mod agent;
 mod arrival;
+mod cruise;
 mod fleet;
 mod fold;
 mod forge;
@@ -19,6 +20,7 @@ mod process;
 mod receiver;
 mod relay;
 mod sandbox;
+mod scheduler;
 mod simulation;
 mod spawn;
 mod startup;
@@ -69,6 +71,7 @@ type Bench = (&'static str, fn() -> Vec<Row>);
 const BENCHES: &[Bench] = &[
     ("agent", agent::run),
     ("arrival", arrival::run),
+    ("cruise", cruise::run),
     ("fleet", fleet::run),
     ("fold", fold::run),
     ("forge", forge::run),
@@ -77,6 +80,7 @@ const BENCHES: &[Bench] = &[
     ("receiver", receiver::run),
     ("relay", relay::run),
     ("sandbox", sandbox::run),
+    ("scheduler", scheduler::run),
     ("simulation", simulation::run),
     ("spawn", spawn::run),
     ("start", process::start),

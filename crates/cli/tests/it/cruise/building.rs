@@ -18,7 +18,7 @@ echo planned ;;
 coder)
   title=$(sed -n 's/^ *"task": "\([^\\]*\)\\n.*/\1/p' "$DRIVE_INPUT")
   set -- $title
-  again=$(printf '%s\n' "$prompt" | grep -c 'An earlier attempt' || true)
+  again=$(printf '%s\n' "$prompt" | grep -c 'An earlier attempt at this task did not land' || true)
   case "$1" in
   Write) word=$3; if [ "$again" != 0 ] && [ "$4" = then ]; then word=$5; fi; echo "$word" > "$2" ;;
   Add)
@@ -26,7 +26,7 @@ coder)
       head=$(printf '%s\n' "$prompt" | sed -n 's/.*`git merge \([0-9a-f]*\)`.*/\1/p')
       git merge "$head" > /dev/null 2>&1 || { sed -i -e '/^[<=>]\{7\}/d' "$4"; git add -A; git commit -qm resolved; }
     else
-      echo "$2" >> "$4"
+      grep -qx "$2" "$4" || echo "$2" >> "$4"
     fi ;;
   esac
   echo "Wrote $2." ;;
