@@ -67,7 +67,7 @@ pub(super) struct Deaths {
 }
 
 /// How long a cruise may fly.
-const LONGEST: Duration = Duration::from_secs(240);
+const LONGEST: Duration = Duration::from_secs(270);
 
 impl Deaths {
     pub(super) const NONE: Self = Self {
