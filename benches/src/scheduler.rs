@@ -93,18 +93,6 @@ impl Scheduler {
     /// Whatever needs no task is done; nothing lands.
     fn settle(&mut self) {
         loop {
-            let answer = |effect: &Effect| match effect {
-                Effect::ChooseBranch { wanted, .. } => Some(EffectResult::BranchChosen {
-                    branch: wanted.clone(),
-                }),
-                Effect::OnLine {
-                    act: LineAct::BeginLine { .. },
-                } => Some(EffectResult::OnLine {
-                    answer: LineAnswer::LineBegun,
-                }),
-                Effect::ToRun { .. } => Some(EffectResult::Delivered),
-                _ => None,
-            };
             let mut pending = self.run.pending.iter();
             let next = pending.find_map(|(key, effect)| Some((key.clone(), answer(effect)?)));
             let Some((key, result)) = next else {
@@ -151,6 +139,25 @@ impl Scheduler {
         self.settle();
         took
     }
+}
+
+/// What comes of an effect that only makes the line or reaches another run.
+fn answer(effect: &Effect) -> Option<EffectResult> {
+    if let Effect::ChooseBranch { wanted, .. } = effect {
+        let branch = wanted.clone();
+        return Some(EffectResult::BranchChosen { branch });
+    }
+    if let Effect::ToRun { .. } = effect {
+        return Some(EffectResult::Delivered);
+    }
+    let begins = matches!(
+        effect,
+        Effect::OnLine {
+            act: LineAct::BeginLine { .. }
+        }
+    );
+    let answer = LineAnswer::LineBegun;
+    begins.then_some(EffectResult::OnLine { answer })
 }
 
 fn id(number: usize) -> TaskId {
