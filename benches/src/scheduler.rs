@@ -7,8 +7,9 @@ use drive_core::agent::Budget;
 use drive_core::ids::{BranchName, CommitSha, RunId, TaskId};
 use drive_core::plan::{Plan, PlanTask};
 use drive_core::run::{
-    AfterEnd, Ask, BuildTerms, ChildReport, ChildState, Effect, EffectResult, Event, Level,
-    LineAct, LineAnswer, LineTerms, OutcomeStatus, PlanFrom, Request, Run, RunKind, Spent, step,
+    AfterEnd, Ask, BuildTerms, ChildReport, ChildState, Effect, EffectResult, Event, Landable,
+    Level, LineAct, LineAnswer, LineTerms, OutcomeStatus, PlanFrom, Request, Run, RunKind, Spent,
+    step,
 };
 use drive_core::settings::TeamMode;
 use std::num::NonZeroU32;
@@ -120,10 +121,12 @@ impl Scheduler {
             branch: BranchName::parse("b").ok(),
             head_sha: Some(head),
             pull_request: None,
-            handoff: Some("It is in src.".into()),
+            handoff: None,
             plan: None,
             checked: None,
             outside: Vec::new(),
+            tests: Vec::new(),
+            landable: Landable::default(),
             merged: None,
         });
         let took = self.step(Event::ChildReported { child, report });
@@ -192,6 +195,7 @@ fn request_of(plan: Plan) -> Request {
         line: Some(Box::new(LineTerms {
             plan: PlanFrom::File { plan },
             task,
+            per_task: None,
             named: false,
             slots: NonZeroU32::MIN,
             patience: Duration::from_secs(3600),

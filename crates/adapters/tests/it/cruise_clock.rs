@@ -134,6 +134,7 @@ fn watched(pause: Duration) -> Request {
         namer_model: None,
         branch: None,
         title: None,
+        costs: None,
         scope: None,
         max_iterations: 1,
         watch: Some(WatchTerms {

@@ -4,6 +4,7 @@
 use super::flow::{planning_run, validating_run};
 use super::model::{Answer, Entry, FixerResult, Flow, Life, Run, Spent, Tally};
 use crate::agent::{Cost, Role};
+use crate::forge::CommentVersion;
 use crate::ids::RunId;
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
@@ -75,6 +76,7 @@ pub fn debrief(run: &Run, children: &[Run]) -> Debrief {
         ..Debrief::default()
     };
     let mut roles: BTreeMap<Role, RoleTook> = BTreeMap::new();
+    let mut heard: BTreeMap<CommentVersion, &Entry> = BTreeMap::new();
     for child in children {
         let Flow::Phase { phase } = &child.flow else {
             continue;
@@ -83,7 +85,13 @@ pub fn debrief(run: &Run, children: &[Run]) -> Debrief {
             .ledger
             .entries()
             .filter(|entry| entry.review.is_none());
-        debrief.said.extend(comments.filter_map(said));
+        for entry in comments {
+            let known = heard.entry(entry.key.clone()).or_insert(entry);
+            // Another run answered it before this one read it.
+            if known.life.action() == Some(FixerResult::Unknown) {
+                *known = entry;
+            }
+        }
         for job in &phase.record.jobs {
             let took = roles.entry(job.role).or_insert(RoleTook {
                 role: job.role,
@@ -102,6 +110,7 @@ pub fn debrief(run: &Run, children: &[Run]) -> Debrief {
             };
         }
     }
+    debrief.said = heard.into_values().filter_map(said).collect();
     debrief.said.sort_by_key(|one| one.seen_at);
     debrief.roles = roles.into_values().collect();
     debrief

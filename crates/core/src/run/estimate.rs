@@ -7,9 +7,10 @@ use crate::agent::Cost;
 pub fn task_costs<'r>(runs: impl IntoIterator<Item = &'r Run>) -> Option<TaskCosts> {
     let mut costs: Vec<u64> = runs.into_iter().flat_map(of_run).collect();
     costs.sort_unstable();
-    let last = costs.len().checked_sub(1)?;
+    // Of fewer than four nobody can tell.
+    let last = costs.len().checked_sub(1).filter(|last| *last >= 3)?;
     // Half of them cost something between these two.
-    let at = |quarters: usize| costs.get(last * quarters / 4).copied();
+    let at = |quarters: usize| costs.get((last * quarters).div_ceil(4)).copied();
     Some(TaskCosts {
         tasks: u32::try_from(costs.len()).unwrap_or(u32::MAX),
         low: Cost::from_micro_usd(at(1)?),
@@ -108,6 +109,10 @@ mod tests {
         let costs = task_costs(&runs).unwrap();
         assert_eq!(costs.tasks, 5);
         assert_eq!((costs.low.micro_usd(), costs.high.micro_usd()), (2, 4));
-        assert_eq!(task_costs(&[cruise(&[], &[7])]), None);
+        assert_eq!(
+            task_costs(&[cruise(&[1, 9, 5], &[7])]),
+            None,
+            "of three nobody can tell"
+        );
     }
 }

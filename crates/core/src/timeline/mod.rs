@@ -305,6 +305,7 @@ fn describe_ask(ask: &Ask) -> String {
         Ask::SkipTask { task } => format!("asked to leave out task {task}"),
         Ask::Pause => "asked to start no more tasks".to_owned(),
         Ask::Mend { head, .. } => format!("asked to mend what keeps {} from landing", head.short()),
+        Ask::Landed { head } => format!("{} has landed", head.short()),
         Ask::Conclude => "asked to end once nothing is left to do".to_owned(),
         Ask::Unpause => "asked to go on".to_owned(),
         Ask::Cleanup => "asked to clean up".to_owned(),

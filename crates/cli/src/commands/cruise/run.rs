@@ -67,7 +67,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "WHO")]
     merge: Option<String>,
 
-    /// Pull requests: `single` for one, `per-task` for one more for each task [default: single]
+    /// Which pull requests to open: `single`, or `per-task` for one for each task too [default: single]
     #[arg(long, value_name = "HOW")]
     pr_strategy: Option<String>,
 
@@ -269,7 +269,8 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     let host = Host::new(app, &settings, &folder)?;
     host.wiring.git.discover(&folder)?;
     let mut terms = args.terms(&settings, &folder)?;
-    terms.costs = costs_before(app, &folder)?;
+    // A cruise needs no estimate.
+    terms.costs = costs_before(app, &folder).unwrap_or_default();
     let planner = settings.spawn_team.primary_llm.clone();
     let mut crew = vec![planner.clone(), terms.reviewer.clone(), terms.fixer.clone()];
     crew.extend(terms.review.refuter.clone());

@@ -5,8 +5,8 @@
 //! given on, and what was posted is found by its idempotency key.
 
 use super::super::model::{
-    Counts, Effect, EffectResult, Flow, ForgeAct, INJECTED, Life, OutcomeStatus, Posting, Remark,
-    ResumeStep, Resumption, Round, RoundJob, RoundStep, Run, Stage,
+    Counts, Effect, EffectResult, Flow, ForgeAct, INJECTED, Landable, Life, OutcomeStatus, Posting,
+    Remark, ResumeStep, Resumption, Round, RoundJob, RoundStep, Run, Stage,
 };
 use super::phase::{self, PhaseFlow};
 use super::setup::sandbox_spec;
@@ -332,6 +332,7 @@ impl PhaseFlow<'_> {
             // Else it says what may have landed meanwhile.
             self.state.judged = None;
         }
+        self.state.landable = Landable::NotYet;
         self.state.watch.fresh = false;
         self.state.watch.again = false;
         self.state.watch.closing = None;

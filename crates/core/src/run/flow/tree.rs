@@ -4,8 +4,8 @@
 //! parent by an effect, one report at a time, and ends only after its parent has its last report.
 
 use super::super::model::{
-    Ask, Checked, Child, ChildReport, ChildStage, ChildState, Effect, Flow, Landable, Makes,
-    OutcomeStatus, Parent, PhaseEnd, PlanCheck, Request, Run, RunMessage,
+    Ask, Checked, Child, ChildReport, ChildStage, ChildState, Effect, Entry, Flow, Landable, Life,
+    Makes, OutcomeStatus, Parent, PhaseEnd, PlanCheck, Request, Run, RunMessage, Stage,
 };
 use crate::Problem;
 use crate::agent::Budget;
@@ -124,7 +124,7 @@ pub(super) fn not_asked(run: &mut Run, id: &RunId, ask: &Ask, problem: &Problem)
             child.granted = child.granted.without(*budget);
         }
         // It would never end.
-        (Some(child), Ask::Conclude | Ask::Mend { .. }) if child.is_live() => {
+        (Some(child), Ask::Conclude | Ask::Landed { .. } | Ask::Mend { .. }) if child.is_live() => {
             give_up(child, problem)
         }
         (_, _) => {}
@@ -276,18 +276,29 @@ fn outside(run: &Run) -> Vec<String> {
     }
 }
 
-/// How far the commits of a task are from landing: nothing that somebody said since counts as read.
+/// How far the commits of a task are from landing. A comment that waits for its answer, or a commit of
+/// somebody else, takes the offer back.
 fn landable(run: &Run) -> Landable {
     let Flow::Phase { phase } = &run.flow else {
         return Landable::NotYet;
     };
-    let is_open = phase.ledger.has_waiting()
+    let is_idle = matches!(phase.stage, Stage::Watching | Stage::Polling);
+    let waits = |entry: &Entry| match entry.life {
+        Life::Seen | Life::Dispatched { .. } | Life::Pushed { .. } => true,
+        Life::Replied { .. }
+        | Life::Asked { .. }
+        | Life::Unanswerable { .. }
+        | Life::Left
+        | Life::Superseded
+        | Life::Withdrawn { .. } => false,
+    };
+    let is_open = phase.ledger.open().any(waits)
         || !phase.findings.is_empty()
         || !phase.injected.is_empty()
         || phase.watch.moved.is_some();
     match &phase.landable {
         Landable::Ready { head } | Landable::Unapproved { head }
-            if is_open || Some(head) != run.work.head_sha.as_ref() =>
+            if is_open || !is_idle || Some(head) != run.work.head_sha.as_ref() =>
         {
             Landable::NotYet
         }

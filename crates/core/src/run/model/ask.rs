@@ -53,6 +53,11 @@ pub enum Ask {
         /// What keeps it from landing.
         why: String,
     },
+    /// This commit has landed: end if nothing came since.
+    Landed {
+        /// The commit.
+        head: CommitSha,
+    },
     /// End once nothing is left to do.
     Conclude,
     /// Start no more tasks of a cruise.

@@ -206,6 +206,9 @@ pub struct TaskRecord {
     /// When it may start again after that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_until: Option<Timestamp>,
+    /// The newest commit of its own that landed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landed: Option<CommitSha>,
     /// All runs that were started for it, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunId>,
@@ -322,6 +325,7 @@ impl TaskRecord {
             attempts: 0,
             outages: 0,
             held_until: None,
+            landed: None,
             runs: Vec::new(),
             outside: Vec::new(),
             tests: Vec::new(),

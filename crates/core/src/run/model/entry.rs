@@ -217,7 +217,7 @@ impl Life {
     }
 
     /// What the fixer did about one that is answered.
-    pub(super) fn action(&self) -> Option<FixerResult> {
+    pub(in crate::run) fn action(&self) -> Option<FixerResult> {
         match self {
             Life::Replied { answer, .. } | Life::Asked { answer, .. } => Some(answer.action),
             Life::Seen

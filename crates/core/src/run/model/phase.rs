@@ -107,6 +107,9 @@ pub struct Phase {
     /// How far the commits of a task with a pull request of its own are from landing.
     #[serde(default, skip_serializing_if = "Landable::is_not")]
     pub landable: Landable,
+    /// The newest of its commits that has landed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub landed: Option<CommitSha>,
     /// Changed files that its task is not about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
@@ -451,7 +454,7 @@ impl Phase {
         if let Landable::Unapproved { head: reviewed } = &self.landable
             && Some(reviewed) == head
         {
-            return Some("approve the pull request, or comment on it".to_owned());
+            return Some("approve its pull request, or comment on it".to_owned());
         }
         let is_told = self.whole.announced.is_some() && self.whole.announced.as_ref() == head;
         if self.stage != Stage::Watching || !is_told {

@@ -51,6 +51,8 @@ pub struct World {
     /// Whether each task has a pull request of its own, and what their runs did.
     per_task: bool,
     offers: BTreeMap<RunId, Offer>,
+    /// Commits that somebody said something about before they landed.
+    refused: BTreeSet<CommitSha>,
     /// The tasks as the plan's file says them.
     planned: Vec<Value>,
     /// How often people may still amend it.
@@ -163,6 +165,7 @@ impl World {
             listener: None,
             per_task,
             offers: BTreeMap::new(),
+            refused: BTreeSet::new(),
             planned: tasks,
             amendments,
             parallel: usize::try_from(parallel).unwrap(),
@@ -440,6 +443,12 @@ impl World {
             if let TaskState::Landed { .. } = task.state {
                 let mut on_line = self.contents[&self.line].iter();
                 assert!(on_line.any(|(one, _)| one == id), "{id} is not on the line");
+            }
+            if let TaskState::Landing { head } = &task.state {
+                assert!(
+                    !self.refused.contains(head),
+                    "{id} lands though somebody objects"
+                );
             }
             if let TaskState::Building { .. } = task.state {
                 let is_through = |id: &TaskId| build.tasks[id].is_through();

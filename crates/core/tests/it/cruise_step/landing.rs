@@ -3,10 +3,11 @@
 use super::scene::{Scene, head};
 use crate::common;
 use drive_core::agent::Role;
+use drive_core::forge::PrState;
 use drive_core::ids::{BranchName, CommitSha, RunId, TaskId};
 use drive_core::run::{
-    Approved, Ask, ChildState, DoneWhen, Landable, Makes, Objected, OutcomeStatus, Parent,
-    PhaseEnd, PhaseTerms, PollResult, Request, RunKind, TaskScope,
+    Approved, Ask, ChildState, DoneWhen, Effect, Event, Landable, Makes, Objected, OutcomeStatus,
+    Parent, PhaseEnd, PhaseTerms, PollResult, Request, RunKind, TaskScope, Timer,
 };
 
 fn scene(approve: bool) -> Scene {
@@ -50,19 +51,19 @@ fn a_reviewed_task_is_offered_and_a_comment_takes_it_back_until_it_is_answered()
     let mut scene = scene(false);
     assert_eq!(offered(&scene), Landable::Ready { head: commit(1) });
     assert!(scene.run.outcome.is_none(), "it has not landed");
-    scene.sees(PollResult {
+    scene.looks.push_back(PollResult {
+        state: Some(PrState::Open),
         comments: vec![common::comment(5, "check the name")],
         ..PollResult::default()
     });
+    scene.tell(Event::Woken { timer: Timer::Poll });
+    scene.settle_until(
+        |effect| matches!(effect, Effect::RunAgent { job, .. } if job.role == Role::Fixer),
+    );
+    assert_eq!(offered(&scene), Landable::NotYet, "before it is answered");
+    scene.settle();
     assert_eq!(fixers(&scene), 1);
     assert_eq!(offered(&scene), Landable::Ready { head: commit(2) });
-    let reports: Vec<Landable> = scene.reports();
-    assert!(
-        reports
-            .windows(2)
-            .any(|two| two == [Landable::Ready { head: commit(1) }, Landable::NotYet,]),
-        "the parent hears of it before the answer: {reports:?}"
-    );
 }
 
 #[test]
@@ -137,7 +138,11 @@ fn what_keeps_a_task_from_landing_is_a_fixers_work_and_is_said() {
 #[test]
 fn a_task_that_landed_ends_once_everything_was_read() {
     let mut scene = scene(false);
-    scene.ask(Ask::Conclude);
+    // Another commit landed: what came since is offered.
+    scene.ask(Ask::Landed { head: commit(9) });
+    assert!(scene.run.outcome.is_none());
+    assert_eq!(offered(&scene), Landable::Ready { head: commit(1) });
+    scene.ask(Ask::Landed { head: commit(1) });
     assert_eq!(scene.outcome().status, OutcomeStatus::Succeeded);
     assert_eq!(scene.cruise().end, Some(PhaseEnd::Merged));
     let told = scene.bodies().join("\n");
@@ -145,4 +150,25 @@ fn a_task_that_landed_ends_once_everything_was_read() {
         told.contains("landed on the branch of the cruise"),
         "{told}"
     );
+}
+
+#[test]
+fn an_approval_that_is_taken_back_takes_the_offer_back() {
+    let mut scene = scene(true);
+    let approvals = |heads: &[usize]| PollResult {
+        approvals: Some(
+            heads
+                .iter()
+                .map(|n| Approved {
+                    by: "ann".into(),
+                    head: commit(*n),
+                })
+                .collect(),
+        ),
+        ..PollResult::default()
+    };
+    scene.sees(approvals(&[1]));
+    assert_eq!(offered(&scene), Landable::Ready { head: commit(1) });
+    scene.sees(approvals(&[]));
+    assert_eq!(offered(&scene), Landable::Unapproved { head: commit(1) });
 }

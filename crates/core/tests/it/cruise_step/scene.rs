@@ -5,9 +5,8 @@ use drive_core::agent::Role;
 use drive_core::forge::PrState;
 use drive_core::ids::{CommitSha, EffectKey};
 use drive_core::run::{
-    AgentJob, Ask, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAct, JobComment,
-    Landable, LineAct, MergeWhen, Outcome, Phase, PhaseTerms, PollResult, Request, Run, RunMessage,
-    Timer, fold, step,
+    AgentJob, Ask, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAct, JobComment, LineAct,
+    MergeWhen, Outcome, Phase, PhaseTerms, PollResult, Request, Run, Timer, fold, step,
 };
 use drive_core::time::Timestamp;
 use std::collections::{BTreeMap, VecDeque};
@@ -93,18 +92,6 @@ impl Scene {
             Flow::Phase { phase: cruise } => cruise,
             other => panic!("no cruise: {other:?}"),
         }
-    }
-
-    /// How far its parent was told that its commits are from landing.
-    pub fn reports(&self) -> Vec<Landable> {
-        let told = self.performed.iter().filter_map(|effect| match effect {
-            Effect::ToRun {
-                message: RunMessage::ReportToParent { report },
-                ..
-            } => Some(report.landable.clone()),
-            _ => None,
-        });
-        told.collect()
     }
 
     pub fn outcome(&self) -> &Outcome {

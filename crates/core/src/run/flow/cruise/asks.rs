@@ -2,7 +2,7 @@
 
 use super::super::super::model::{Ask, Build, Effect, Flow, OutcomeStatus, Run, TaskState, Timer};
 use super::super::{shutdown, tree};
-use super::{go_on, is_over, probe, with_build};
+use super::{go_on, is_over, offers, probe, with_build};
 use crate::ids::{RunId, TaskId};
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
@@ -21,24 +21,29 @@ pub(in crate::run::flow) fn asked(run: &mut Run, ask: &Ask, now: Timestamp) -> b
         }
         // Once what landed is checked, it is too late for both.
         Ask::RetryTask { .. } | Ask::SkipTask { .. } if is_over(run) => return true,
-        Ask::RetryTask { task } => with_build(run, |build| {
-            if let Some(record) = build.tasks.get_mut(task)
-                && let TaskState::Blocked { diagnosis, .. } = &record.state
-            {
-                let diagnosis = diagnosis.clone();
-                record.attempts = 0;
-                record.outages = 0;
-                record.state = TaskState::Waiting { diagnosis };
-                build.amending.over = false;
-            }
-        }),
+        Ask::RetryTask { task } => {
+            offers::end(run, task);
+            with_build(run, |build| {
+                if let Some(record) = build.tasks.get_mut(task)
+                    && let TaskState::Blocked { diagnosis, .. } = &record.state
+                {
+                    let diagnosis = diagnosis.clone();
+                    record.attempts = 0;
+                    record.outages = 0;
+                    record.state = TaskState::Waiting { diagnosis };
+                    build.amending.over = false;
+                }
+            });
+        }
         Ask::SkipTask { task } => skip(run, task),
         Ask::Pause => with_build(run, |build| build.paused = true),
         Ask::Unpause => with_build(run, |build| build.paused = false),
         Ask::Poll => {}
         // Of the plan itself its own run hears.
         Ask::Approve { .. } => probe::accept(run),
-        Ask::Comment { .. } | Ask::Conclude | Ask::Mend { .. } => return false,
+        Ask::Comment { .. } | Ask::Conclude | Ask::Landed { .. } | Ask::Mend { .. } => {
+            return false;
+        }
     }
     run.timers.remove(&Timer::Inactivity);
     go_on(run, now);

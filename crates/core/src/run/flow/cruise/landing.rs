@@ -4,8 +4,8 @@
 //! refuses where somebody else moved the branch meanwhile.
 
 use super::super::super::model::{
-    BranchAt, Build, BuildStage, CarOrder, ChildState, CommitSummary, Diagnosis, Effect, Flow,
-    Line, LineAct, LineAnswer, OutcomeStatus, PadNote, Run, RunKind, Tally, TaskState, Timer,
+    BranchAt, Build, BuildStage, CarOrder, Child, ChildState, CommitSummary, Diagnosis, Effect,
+    Flow, Line, LineAct, LineAnswer, OutcomeStatus, PadNote, Run, RunKind, Tally, TaskState, Timer,
 };
 use super::super::phase::is_final;
 use super::super::proof::{failure_of, is_proof};
@@ -292,7 +292,8 @@ fn count(tally: &mut Tally, verdict: &Verdict, report: &Verification) {
     tally.flaky += u32::from(report.stages.iter().any(is_flaky));
 }
 
-/// The line is at this commit now, with these tasks.
+/// The line is at this commit now, with these tasks. One that was taken back meanwhile is on it, too; what
+/// its run makes next lands on top.
 fn arrived(run: &mut Run, commit: &CommitSha, tasks: Vec<TaskId>) {
     run.work.head_sha = Some(commit.clone());
     let Flow::Cruise { build } = &mut run.flow else {
@@ -301,20 +302,35 @@ fn arrived(run: &mut Run, commit: &CommitSha, tasks: Vec<TaskId>) {
     if let Some(line) = &mut build.line {
         line.tip = commit.clone();
     }
-    for task in &tasks {
-        if let Some(record) = build.tasks.get_mut(task) {
-            record.state = TaskState::Landed {
-                commit: commit.clone(),
-            };
-            note(&mut build.scratchpad, task, record.handoff.as_ref());
-            run.work.commits.push(CommitSummary {
-                sha: commit.clone(),
-                subject: format!("{task}: {}", record.title),
-            });
-        }
+    let mut landed = Vec::new();
+    for task in tasks {
+        let Some(record) = build.tasks.get_mut(&task) else {
+            continue;
+        };
+        let head = match &record.state {
+            TaskState::Building { run: id } if run.children.get(id).is_some_and(Child::is_live) => {
+                continue;
+            }
+            TaskState::Landing { head } => Some(head.clone()),
+            TaskState::Building { .. }
+            | TaskState::Waiting { .. }
+            | TaskState::Landed { .. }
+            | TaskState::Blocked { .. }
+            | TaskState::Skipped => None,
+        };
+        record.landed.clone_from(&head);
+        record.state = TaskState::Landed {
+            commit: commit.clone(),
+        };
+        note(&mut build.scratchpad, &task, record.handoff.as_ref());
+        run.work.commits.push(CommitSummary {
+            sha: commit.clone(),
+            subject: format!("{task}: {}", record.title),
+        });
+        landed.extend(head.map(|head| (task, head)));
     }
-    for task in &tasks {
-        offers::conclude(run, task);
+    for (task, head) in landed {
+        offers::landed(run, &task, head);
     }
 }
 
@@ -367,6 +383,7 @@ fn leave(run: &mut Run, left: Vec<Left>) {
 
 /// A train that nothing but a person can move is taken apart: its tasks are blocked with the reason.
 pub(super) fn unblock_train(run: &mut Run) {
+    let mut blocked = Vec::new();
     with_build(run, |build| {
         let Some(train) = &mut build.train else {
             return;
@@ -385,6 +402,7 @@ pub(super) fn unblock_train(run: &mut Run) {
             }
         }
         train.resume();
+        blocked = waiting.iter().map(|(task, _)| task.clone()).collect();
         for (task, head) in waiting {
             let diagnosis = Diagnosis {
                 what: format!("could not verify it: {why}"),
@@ -393,6 +411,9 @@ pub(super) fn unblock_train(run: &mut Run) {
             did_not_land(build, &task, diagnosis, true);
         }
     });
+    for task in blocked {
+        offers::end(run, &task);
+    }
 }
 
 /// Tries something again after a pause; a person is asked where that does not help.

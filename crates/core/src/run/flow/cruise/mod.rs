@@ -233,14 +233,17 @@ fn take_reports(run: &mut Run, now: Timestamp) {
                 });
             }
             (status, head) => {
+                let is_silent = failure
+                    .as_ref()
+                    .is_some_and(|problem| problem.kind == Kind::Inactive);
                 let is_away = failure.as_ref().is_some_and(pauses::is_away);
                 let what = failure.map_or_else(
                     || "its run ended without a commit".to_owned(),
                     |problem| problem.to_string(),
                 );
                 let diagnosis = Diagnosis { what, head };
-                let is_final =
-                    matches!(status, OutcomeStatus::NeedsHuman | OutcomeStatus::Cancelled);
+                let is_final = is_silent
+                    || matches!(status, OutcomeStatus::NeedsHuman | OutcomeStatus::Cancelled);
                 if is_away && !is_final && pauses::hold(run, &task, &diagnosis, now) {
                     continue;
                 }

@@ -2,10 +2,12 @@
 //! mend what keeps it from landing.
 
 use super::super::super::model::{
-    Ask, Build, Child, Diagnosis, Flow, Landable, Run, RunMessage, TaskState,
+    Ask, Build, Child, ChildReport, Diagnosis, Effect, Flow, Landable, LineAct, Run, RunMessage,
+    TaskState,
 };
 use super::super::tree;
 use super::{MOST_ATTEMPTS, did_not_land, landing, with_build};
+use crate::cruise::train::Step;
 use crate::ids::{CommitSha, RunId, TaskId};
 
 /// Whether a run waits for the train or for a person, and no agent works for it.
@@ -15,37 +17,49 @@ pub(super) fn is_idle(child: &Child) -> bool {
 }
 
 /// Takes up which commits the runs of tasks offer. One that is offered no more leaves the train: somebody
-/// said something about it.
+/// commented on it, pushed to it, or closed its pull request.
 pub(super) fn take(run: &mut Run) {
     let Flow::Cruise { build } = &run.flow else {
         return;
     };
     let mut changes = Vec::new();
     for (task, record) in &build.tasks {
-        let Some((id, child)) = live_run(run, build, task) else {
+        let Some((id, child, report)) = last_run(run, build, task) else {
             continue;
         };
-        let report = child.report.as_ref();
-        let offered = match report.map(|report| &report.landable) {
-            Some(Landable::Ready { head }) => Some(head.clone()),
-            Some(Landable::Unapproved { .. } | Landable::NotYet) | None => None,
+        let offered = match &report.landable {
+            Landable::Ready { head } => Some(head.clone()).filter(|_| child.is_live()),
+            Landable::Unapproved { .. } | Landable::NotYet => None,
         };
-        let at = match &record.state {
-            TaskState::Building { .. } => None,
-            TaskState::Landing { head } => Some(head.clone()),
-            TaskState::Waiting { .. }
-            | TaskState::Landed { .. }
-            | TaskState::Blocked { .. }
-            | TaskState::Skipped => continue,
+        let change = match (&record.state, offered) {
+            // What a person merged by hand stays in the train.
+            (TaskState::Landing { .. }, None) if child.has_succeeded() => None,
+            (TaskState::Landing { .. }, None) => Some(None),
+            (TaskState::Landing { head }, Some(offered)) => {
+                (*head != offered).then_some(Some(offered))
+            }
+            (TaskState::Building { .. }, Some(offered)) => Some(Some(offered)),
+            // It was mended after all, while it landed.
+            (TaskState::Landed { .. }, Some(offered)) => {
+                (record.landed.as_ref() != Some(&offered)).then_some(Some(offered))
+            }
+            (_, _) => None,
         };
-        if offered != at {
-            changes.push((task.clone(), id.clone(), offered));
+        if let Some(offered) = change {
+            changes.push((task.clone(), id.clone(), report.clone(), offered));
         }
     }
     with_build(run, |build| {
-        for (task, id, offered) in changes {
+        for (task, id, report, offered) in changes {
             match offered {
-                Some(head) => landing::queue(build, &task, head),
+                Some(head) => {
+                    if let Some(record) = build.tasks.get_mut(&task) {
+                        record.handoff = report.handoff;
+                        record.outside = report.outside;
+                        record.tests = report.tests;
+                    }
+                    landing::queue(build, &task, head);
+                }
                 None => take_back(build, &task, id),
             }
         }
@@ -55,42 +69,69 @@ pub(super) fn take(run: &mut Run) {
 fn take_back(build: &mut Build, task: &TaskId, run: RunId) {
     if let Some(train) = &mut build.train {
         train.remove(task);
+        // A push that failed is not tried again: it may hold the task.
+        let is_push = |effect: &Effect| {
+            let Effect::OnLine { act } = effect else {
+                return false;
+            };
+            matches!(act, LineAct::Land { .. })
+        };
+        if build.retries.iter().any(is_push) {
+            build.retries.retain(|effect| !is_push(effect));
+            train.failed(Step::Landing, "a task was taken back".to_owned());
+        }
     }
     if let Some(record) = build.tasks.get_mut(task) {
         record.state = TaskState::Building { run };
     }
 }
 
-/// The run of a task that hears people, while it lives.
-fn live_run<'r>(run: &'r Run, build: &Build, task: &TaskId) -> Option<(&'r RunId, &'r Child)> {
+/// The last run of a task with a pull request of its own, and what it reported.
+fn last_run<'r>(
+    run: &'r Run,
+    build: &Build,
+    task: &TaskId,
+) -> Option<(&'r RunId, &'r Child, &'r ChildReport)> {
     let last = build.tasks.get(task)?.runs.last()?;
     let (id, child) = run.children.get_key_value(last)?;
-    let report = child.report.as_ref();
-    let is_its_own = report.is_some_and(|report| report.pull_request.is_some());
-    (child.is_live() && is_its_own).then_some((id, child))
+    let report = child.report.as_ref()?;
+    report.pull_request.as_ref()?;
+    Some((id, child, report))
 }
 
-/// What landed needs nobody any more.
-pub(super) fn conclude(run: &mut Run, task: &TaskId) {
+fn live_run(run: &Run, task: &TaskId) -> Option<RunId> {
     let Flow::Cruise { build } = &run.flow else {
-        return;
+        return None;
     };
-    if let Some((id, _)) = live_run(run, build, task) {
-        let id = id.clone();
-        let ask = Ask::Conclude;
+    let (id, child, _) = last_run(run, build, task)?;
+    child.is_live().then(|| id.clone())
+}
+
+/// A commit of a task landed: its run ends, unless something came since.
+pub(super) fn landed(run: &mut Run, task: &TaskId, head: CommitSha) {
+    if let Some(id) = live_run(run, task) {
+        let ask = Ask::Landed { head };
         tree::tell(run, id, RunMessage::AskRun { ask });
+    }
+}
+
+/// Ends the run of a task that is blocked or starts anew.
+pub(super) fn end(run: &mut Run, task: &TaskId) {
+    if let Some(id) = live_run(run, task) {
+        tree::stop_child(run, &id);
     }
 }
 
 /// A commit left the train: its run mends it, as often as a task is tried. Returns whether it does.
 pub(super) fn mend(run: &mut Run, task: &TaskId, head: &CommitSha, why: &str) -> bool {
-    let Flow::Cruise { build } = &run.flow else {
+    let Some(id) = live_run(run, task) else {
         return false;
     };
-    let Some((id, _)) = live_run(run, build, task) else {
-        return false;
-    };
-    let id = id.clone();
+    // What it offered is refused; it offers again once it is mended.
+    let child = run.children.get_mut(&id);
+    if let Some(report) = child.and_then(|child| child.report.as_mut()) {
+        report.landable = Landable::NotYet;
+    }
     let mut may = false;
     with_build(run, |build| {
         let Some(record) = build.tasks.get_mut(task) else {

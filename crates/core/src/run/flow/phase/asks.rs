@@ -44,6 +44,11 @@ impl PhaseFlow<'_> {
             }
             Ask::Extend { budget, rounds } => self.extend(budget, rounds),
             Ask::Mend { head, why } => self.mend(&head, why),
+            Ask::Landed { head } => {
+                self.state.landed = Some(head);
+                self.state.watch.fresh = false;
+                self.go_on();
+            }
             Ask::Conclude => {
                 self.state.concludes = true;
                 self.state.watch.fresh = false;

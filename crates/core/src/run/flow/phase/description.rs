@@ -99,7 +99,8 @@ impl PhaseFlow<'_> {
     pub(in crate::run) fn is_draft(&self) -> bool {
         match self.terms.done {
             DoneWhen::Reviewed { .. } => self.terms.mode == TeamMode::Github,
-            DoneWhen::Landed { .. } => true,
+            // A person cannot approve a draft.
+            DoneWhen::Landed { approve } => !approve,
             DoneWhen::Approved { .. } | DoneWhen::Merged { .. } | DoneWhen::Asked => false,
         }
     }

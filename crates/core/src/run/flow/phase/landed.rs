@@ -6,6 +6,7 @@ use super::super::super::model::{
 use super::super::kit::no_commit;
 use super::PhaseFlow;
 use super::ending::post;
+use super::texts::landed_comment;
 use crate::ids::CommitSha;
 use crate::review::LastWord;
 
@@ -15,51 +16,64 @@ const TRAIN: &str = "verification";
 impl PhaseFlow<'_> {
     /// Every review is through, and nothing is left to fix.
     pub(super) fn wait_to_land(&mut self) {
-        if self.state.concludes {
+        let head = self.head();
+        if head.is_some() && self.state.landed == head {
             if self.state.injected.is_empty() && !self.hear_first() {
                 self.finish_landed();
             }
             return;
         }
-        let head = self.head();
-        if matches!(&self.state.landable, Landable::Ready { head: ready } if Some(ready) == head.as_ref())
-            && self.objection().is_none()
-        {
-            return;
-        }
-        if self.review_again() {
-            return self.proceed();
-        }
-        if self.hear_first() || self.wait_for_checks() {
-            return;
-        }
-        // Its parent was told that only a person is missing.
-        let is_told = matches!(&self.state.landable, Landable::Unapproved { head: told } if Some(told) == head.as_ref());
-        if is_told || !self.check_base() {
-            self.offer_to_land();
+        let is_offered = |offered: &CommitSha| Some(offered) == head.as_ref();
+        match &self.state.landable {
+            Landable::Ready { head } if is_offered(head) => {
+                if !self.may_land(head) {
+                    let head = head.clone();
+                    self.state.landable = Landable::Unapproved { head };
+                }
+            }
+            // Its parent knows that a person is missing.
+            Landable::Unapproved { head } if is_offered(head) && !self.may_land(head) => {}
+            Landable::Ready { .. } | Landable::Unapproved { .. } | Landable::NotYet => {
+                if self.review_again() {
+                    return self.proceed();
+                }
+                if !self.hear_first() && !self.wait_for_checks() && !self.check_base() {
+                    self.offer_to_land();
+                }
+            }
         }
     }
 
-    /// Tells the parent how the reviewed commit stands: it can land, or a person must approve it.
+    /// Whether nobody stands in the way of the commit, and whoever must approve it did.
+    fn may_land(&self, head: &CommitSha) -> bool {
+        let needs_person = matches!(self.terms.done, DoneWhen::Landed { approve: true });
+        self.objection().is_none()
+            && self.state.ledger.questions().next().is_none()
+            && (!needs_person || self.is_approved_by_person(head))
+    }
+
+    fn is_approved_by_person(&self, head: &CommitSha) -> bool {
+        let given = &self.state.watch;
+        let mut given = given.approvals.iter().chain(&given.granted);
+        given.any(|one| one.head == *head)
+    }
+
+    /// Tells the parent how the reviewed commit stands: it can land, or a person must decide.
     pub(super) fn offer_to_land(&mut self) {
         let Some(head) = self.head() else {
             return self.fail(no_commit());
         };
-        let given = &self.state.watch;
-        let mut given = given.approvals.iter().chain(&given.granted);
-        let is_approved = given.any(|one| one.head == head);
-        let is_free = self.objection().is_none() && self.state.ledger.questions().next().is_none();
-        let needs_person = matches!(self.terms.done, DoneWhen::Landed { approve: true });
-        let word = self.last_word();
-        if word != LastWord::Approved && !is_approved {
+        let is_approved = self.is_approved_by_person(&head);
+        if self.last_word() != LastWord::Approved && !is_approved {
             return self.finish_reviewed();
         }
-        self.state.landable = if is_free && (is_approved || !needs_person) {
+        if self.failed_checks().is_some() {
+            return self.finish_checked();
+        }
+        self.state.landable = if self.may_land(&head) {
             Landable::Ready { head }
         } else {
-            if !is_free {
-                self.say_objections();
-            }
+            self.say_objections();
             Landable::Unapproved { head }
         };
         self.state.watch.backoff.reset();
@@ -71,6 +85,10 @@ impl PhaseFlow<'_> {
             // The next commit is judged by itself.
             self.state.landable = Landable::NotYet;
             return self.go_on();
+        }
+        if self.state.landable == Landable::NotYet {
+            // It is being mended.
+            return;
         }
         let first = why.lines().next().unwrap_or_default();
         let said = format!("{} does not land yet. {first}", head.short());
@@ -92,20 +110,12 @@ impl PhaseFlow<'_> {
 
     /// Its commits are on the branch of the cruise.
     pub(super) fn finish_landed(&mut self) {
-        let Some(head) = self.head() else {
-            return self.fail(no_commit());
-        };
         self.state.end = Some(PhaseEnd::Merged);
+        let body = landed_comment(self.state.landed.as_ref(), &self.state.ledger);
         let mut posts: Vec<ClosingPost> = self.last_texts().into_iter().map(post).collect();
         posts.push(ClosingPost {
-            act: ForgeAct::PostComment {
-                body: format!(
-                    "{} landed on the branch of the cruise, as part of a tree that passed \
-                     verification. To change it now, comment on the pull request of the plan.",
-                    head.short()
-                ),
-            },
-            key: Some(format!("landed/{head}")),
+            act: ForgeAct::PostComment { body },
+            key: Some("landed".to_owned()),
         });
         self.close_with(posts, OutcomeStatus::Succeeded, None);
     }

@@ -93,6 +93,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: T
         merged: None,
         concludes: false,
         landable: Landable::default(),
+        landed: None,
         outside: Vec::new(),
         tests: Vec::new(),
         handoff: None,

@@ -79,7 +79,9 @@ fn named(place: &Cited) -> String {
 /// Ends with 0 where the file is there and has the line. A link is no evidence: it can lead out of the
 /// tree.
 fn is_there(place: &Cited) -> Vec<String> {
-    const SCRIPT: &str = r#"test -f "$1" && ! test -L "$1" && test -s "$1" &&
+    const SCRIPT: &str = r#"cd "$(pwd -P)" && folder=$(dirname "./$1") &&
+        test "$(cd "$folder" && pwd -L)" = "$(cd "$folder" && pwd -P)" &&
+        test -f "$1" && ! test -L "$1" && test -s "$1" &&
         test "$(awk 'END { print NR }' "./$1")" -ge "$2""#;
     let line = place.line.unwrap_or(1).to_string();
     ["/bin/sh", "-c", SCRIPT, "sh", &place.file, &line]

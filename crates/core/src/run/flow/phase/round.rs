@@ -2,8 +2,8 @@
 //! pushed and published, and each comment of the batch gets a reply.
 
 use super::super::super::model::{
-    CommitSummary, Effect, EffectResult, HoldFor, Life, Makes, OutcomeStatus, PLAN_PATH, Pause,
-    PlanCheck, Publish, RollBackCost, Round, RoundJob, RoundStep, Stage,
+    CommitSummary, Effect, EffectResult, HoldFor, Landable, Life, Makes, OutcomeStatus, PLAN_PATH,
+    Pause, PlanCheck, Publish, RollBackCost, Round, RoundJob, RoundStep, Stage,
 };
 use super::super::kit::{no_branch, no_commit};
 use super::super::publish::{commit_message, nothing_changed};
@@ -54,6 +54,8 @@ impl PhaseFlow<'_> {
 
     pub(in crate::run) fn at(&mut self, round: Round) {
         let round = Box::new(round);
+        // What it makes is offered anew.
+        self.state.landable = Landable::NotYet;
         self.state.stage = Stage::Working { round };
     }
 

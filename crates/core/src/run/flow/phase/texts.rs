@@ -258,6 +258,19 @@ pub(super) fn approved_comment(approved: &Approved, plan_only: bool, ledger: &Le
     format!("The plan is approved at {head} by {by}. {rest}{open}")
 }
 
+/// A task is on the branch of its cruise, by the train or by a person's hand.
+pub(super) fn landed_comment(landed: Option<&CommitSha>, ledger: &Ledger) -> String {
+    let first = match landed {
+        Some(commit) => format!(
+            "{} landed on the branch of the cruise, in a tree that passed verification.",
+            commit.short()
+        ),
+        None => "This pull request is merged into the branch of the cruise.".to_owned(),
+    };
+    let open = open_comments(ledger);
+    format!("{first} To change it now, comment on the pull request of the plan.{open}")
+}
+
 /// The comments that were written before the closing words and that no agent gets.
 pub(super) fn late_comment(unread: &[Entry]) -> String {
     let listed: String = unread.iter().take(MOST_LISTED).map(listed).collect();

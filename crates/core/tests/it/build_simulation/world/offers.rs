@@ -2,8 +2,8 @@
 //! comments on it.
 
 use super::{World, name};
-use crate::common::problem;
 use drive_core::ids::{CommitSha, RunId, TaskId};
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Ask, ChildState, OutcomeStatus};
 
 /// What such a run did last.
@@ -13,7 +13,8 @@ pub(super) struct Offer {
     pub(super) head: Option<CommitSha>,
     /// Its newest commit.
     made: Option<CommitSha>,
-    is_concluded: bool,
+    /// The commit that landed.
+    landed: Option<CommitSha>,
 }
 
 impl World {
@@ -23,10 +24,19 @@ impl World {
         let ended = |status, failure| ChildState::Ended { status, failure };
         if self.rng.percent(5) {
             self.children.remove(child);
-            let state = ended(OutcomeStatus::Failed, Some(problem()));
+            offer.head = None;
+            self.offers.insert(child.clone(), offer.clone());
+            // Somebody closes its pull request, nobody comes, or the work fails.
+            let (status, kind) = match self.rng.below(3) {
+                0 => (OutcomeStatus::Cancelled, Kind::PullRequestClosed),
+                1 => (OutcomeStatus::TimedOut, Kind::Inactive),
+                _ => (OutcomeStatus::Failed, Kind::NotApproved),
+            };
+            let state = ended(status, Some(Problem::new(kind, "it ended")));
             return self.tell(child, state, offer.made);
         }
-        if offer.is_concluded && self.rng.percent(80) {
+        let is_over = offer.landed.is_some() && offer.landed == offer.made;
+        if is_over && self.rng.percent(80) {
             self.children.remove(child);
             let state = ended(OutcomeStatus::Succeeded, None);
             return self.tell(child, state, offer.made);
@@ -49,6 +59,9 @@ impl World {
             offer.made = Some(head);
         }
         let made = offer.made.clone();
+        if let (Some(made), None) = (&made, &offer.head) {
+            self.refused.insert(made.clone());
+        }
         self.offers.insert(child.clone(), offer);
         self.tell(child, ChildState::Working, made);
     }
@@ -59,8 +72,8 @@ impl World {
             return;
         };
         match ask {
-            Ask::Conclude => offer.is_concluded = true,
-            Ask::Mend { .. } => offer.head = None,
+            Ask::Landed { head } => offer.landed = Some(head.clone()),
+            Ask::Mend { head, .. } if offer.head.as_ref() == Some(head) => offer.head = None,
             _ => {}
         }
     }
