@@ -79,7 +79,7 @@ fn a_task_that_a_person_must_approve_waits_and_answers_comments_before_it_lands(
     let cruise = stage.start(&RUN);
     until("the wait for an approval", || {
         let waits = status(&stage)["waitingFor"].as_str().map(str::to_owned);
-        waits.is_some_and(|waits| waits.contains("task `a`: approve the pull request"))
+        waits.is_some_and(|waits| waits.contains("task `a`: approve its pull request"))
     });
     let pull = number(&stage, "a").unwrap();
     let comment = stage.drive(&["pr", "comment", &pull.to_string(), "Please say why"]);
@@ -90,7 +90,7 @@ fn a_task_that_a_person_must_approve_waits_and_answers_comments_before_it_lands(
     assert_eq!(states(&status(&stage)), ["a inReview"], "nobody approved");
     until("the wait for an approval", || {
         let waits = status(&stage)["waitingFor"].as_str().map(str::to_owned);
-        waits.is_some_and(|waits| waits.contains("task `a`: approve the pull request"))
+        waits.is_some_and(|waits| waits.contains("task `a`: approve its pull request"))
     });
     let approved = stage.drive(&["pr", "approve", &pull.to_string()]);
     assert_eq!(approved.code, Some(0), "{approved:?}");

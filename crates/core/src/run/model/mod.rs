@@ -11,6 +11,7 @@ mod forge_act;
 mod format;
 mod inert;
 mod job;
+mod landable;
 mod ledger;
 mod level;
 mod line;
@@ -54,6 +55,7 @@ pub use format::{
     EVENT_FORMAT, STATE_FORMAT, UnreadableFormat, read_event, read_run, write_event, write_run,
 };
 pub use job::{AgentJob, JobComment, JobEntry, JobFinding, JobInput};
+pub use landable::Landable;
 pub use ledger::Ledger;
 pub use level::Level;
 pub use line::{CarOrder, ContractCheck, LineAct, LineAnswer, Receipt, ReceiptResult};
@@ -62,8 +64,8 @@ pub use notice::{Notice, NoticeEvent};
 pub use notices::{Notices, OpenNotice};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
 pub use phase::{
-    ClosingPost, Counts, Description, Halt, HoldFor, Landable, PLAN_PATH, Panel, Pause, Phase,
-    PhaseEnd, PlanCheck, Posting, Retry, Stage,
+    ClosingPost, Counts, Description, Halt, HoldFor, PLAN_PATH, Panel, Pause, Phase, PhaseEnd,
+    PlanCheck, Posting, Retry, Stage,
 };
 pub use promotion::Judged;
 pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord, SeverityTotals};

@@ -5,6 +5,7 @@ use super::ci::Ci;
 use super::effect::Effect;
 use super::entry::{Entry, thread_of};
 use super::forge_act::{ForgeAct, PollResult};
+use super::landable::Landable;
 use super::ledger::Ledger;
 use super::merge::Merge;
 use super::outcome::OutcomeStatus;
@@ -124,31 +125,6 @@ pub struct Phase {
     pub whole: Whole,
     /// The record for people.
     pub record: Record,
-}
-
-/// How far the commits of a task are from landing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", tag = "landable")]
-pub enum Landable {
-    /// They are made, reviewed or mended.
-    #[default]
-    NotYet,
-    /// Only a person's approval is missing.
-    Unapproved {
-        /// The reviewed commit.
-        head: CommitSha,
-    },
-    /// They can land.
-    Ready {
-        /// The commit.
-        head: CommitSha,
-    },
-}
-
-impl Landable {
-    pub(super) fn is_not(&self) -> bool {
-        *self == Self::NotYet
-    }
 }
 
 /// Counters of things that happen a bounded number of times.

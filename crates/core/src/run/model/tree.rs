@@ -1,8 +1,8 @@
 //! Child runs: what a parent knows of its children, and what a child reports.
 
 use super::ask::Ask;
+use super::landable::Landable;
 use super::outcome::{OutcomeStatus, Published, Spent};
-use super::phase::Landable;
 use super::request::Request;
 use super::whole::Checked;
 use crate::Problem;

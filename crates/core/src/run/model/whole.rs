@@ -58,6 +58,9 @@ pub struct Whole {
     /// Why only a person can merge that commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left: Option<String>,
+    /// The commit that a person approved after drive could not merge it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved: Option<CommitSha>,
     /// Files of the verified commit that decide how work is verified.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protected: Vec<String>,

@@ -4,7 +4,9 @@ use super::judging::{FAILS, checks, scene};
 use crate::common;
 use drive_core::agent::Role;
 use drive_core::ids::CommitSha;
-use drive_core::run::{Effect, Level, LineAct, MergeWhen};
+use drive_core::run::{
+    Approved, Effect, EffectResult, ForgeAnswer, Level, LineAct, MergeWhen, PollResult,
+};
 
 #[test]
 fn what_others_push_while_a_fix_is_verified_is_merged_once_and_then_the_fix_lands() {
@@ -39,4 +41,42 @@ fn what_others_push_while_a_fix_is_verified_is_merged_once_and_then_the_fix_land
         })
         .collect();
     assert_eq!(landed, [(&pushed, "7".repeat(40))], "{:?}", scene.names());
+}
+
+#[test]
+fn an_approval_that_a_merge_was_refused_for_merges_it_once() {
+    let mut scene = scene(Level::Basic, &[]);
+    let refused = || EffectResult::OnForge {
+        answer: ForgeAnswer::NotMerged {
+            reason: "`drive.toml` changed, and no person approved it".into(),
+        },
+    };
+    scene.answer("merge", refused());
+    scene.settle();
+    assert_eq!(scene.acts("merge").len(), 1);
+    assert!(scene.cruise().whole.left.is_some());
+    let approved = || PollResult {
+        approvals: Some(vec![Approved {
+            by: "ann".into(),
+            head: scene_head(),
+        }]),
+        ..PollResult::default()
+    };
+    // It is still refused: a person decides.
+    scene.answer("merge", refused());
+    scene.sees(approved());
+    scene.sees(approved());
+    assert_eq!(scene.acts("merge").len(), 2, "{:?}", scene.names());
+
+    let mut scene = self::scene(Level::Basic, &[]);
+    scene.answer("merge", refused());
+    scene.settle();
+    scene.sees(approved());
+    assert_eq!(scene.acts("merge").len(), 2, "{:?}", scene.names());
+    assert!(scene.run.outcome.is_some(), "{:?}", scene.names());
+}
+
+/// The commit that goes to the base.
+fn scene_head() -> CommitSha {
+    CommitSha::new("b".repeat(40))
 }

@@ -4,8 +4,8 @@
 //! refuses where somebody else moved the branch meanwhile.
 
 use super::super::super::model::{
-    BranchAt, Build, BuildStage, CarOrder, Child, ChildState, CommitSummary, Diagnosis, Effect,
-    Flow, Line, LineAct, LineAnswer, OutcomeStatus, PadNote, Run, RunKind, Tally, TaskState, Timer,
+    BranchAt, BuildStage, CarOrder, Child, ChildState, CommitSummary, Diagnosis, Effect, Flow,
+    Line, LineAct, LineAnswer, OutcomeStatus, PadNote, Run, RunKind, Tally, TaskState, Timer,
 };
 use super::super::phase::is_final;
 use super::super::proof::{failure_of, is_proof};
@@ -116,19 +116,6 @@ fn open(run: &mut Run, branch: BranchName, tip: CommitSha) {
         });
     });
     probe::begin(run);
-}
-
-/// A reviewed task is about to land.
-pub(super) fn queue(build: &mut Build, task: &TaskId, head: CommitSha) {
-    if let Some(record) = build.tasks.get_mut(task) {
-        record.state = TaskState::Landing { head: head.clone() };
-    }
-    if let Some(train) = &mut build.train {
-        train.queue(Car {
-            task: task.clone(),
-            head,
-        });
-    }
 }
 
 /// Begins whatever the train is to do next.
@@ -318,7 +305,9 @@ fn arrived(run: &mut Run, commit: &CommitSha, tasks: Vec<TaskId>) {
             | TaskState::Blocked { .. }
             | TaskState::Skipped => None,
         };
-        record.landed.clone_from(&head);
+        if head.is_some() {
+            record.landed.clone_from(&head);
+        }
         record.state = TaskState::Landed {
             commit: commit.clone(),
         };

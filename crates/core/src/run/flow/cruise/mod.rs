@@ -229,7 +229,7 @@ fn take_reports(run: &mut Run, now: Timestamp) {
                         record.outside = outside;
                         record.tests = tests;
                     }
-                    landing::queue(build, &task, head);
+                    offers::queue(build, &task, head);
                 });
             }
             (status, head) => {
@@ -401,7 +401,9 @@ fn start_ready(run: &mut Run, terms: &BuildTerms) {
         let Some(task) = board.ready().next().cloned() else {
             return;
         };
-        let share = budget::share(run, unstarted);
+        // Whoever hears people meanwhile needs a share, too.
+        let listeners = usize::from(terms.line.is_some());
+        let share = budget::share(run, unstarted + listeners);
         if share.is_used_up() {
             return;
         }

@@ -6,7 +6,8 @@ use super::super::super::model::{
     TaskState,
 };
 use super::super::tree;
-use super::{MOST_ATTEMPTS, did_not_land, landing, with_build};
+use super::{MOST_ATTEMPTS, did_not_land, with_build};
+use crate::cruise::Car;
 use crate::cruise::train::Step;
 use crate::ids::{CommitSha, RunId, TaskId};
 
@@ -41,7 +42,9 @@ pub(super) fn take(run: &mut Run) {
             (TaskState::Building { .. }, Some(offered)) => Some(Some(offered)),
             // It was mended after all, while it landed.
             (TaskState::Landed { .. }, Some(offered)) => {
-                (record.landed.as_ref() != Some(&offered)).then_some(Some(offered))
+                let landed = record.landed.as_ref();
+                let is_newer = landed.is_some_and(|landed| *landed != offered);
+                is_newer.then_some(Some(offered))
             }
             (_, _) => None,
         };
@@ -58,12 +61,25 @@ pub(super) fn take(run: &mut Run) {
                         record.outside = report.outside;
                         record.tests = report.tests;
                     }
-                    landing::queue(build, &task, head);
+                    queue(build, &task, head);
                 }
                 None => take_back(build, &task, id),
             }
         }
     });
+}
+
+/// A reviewed task is about to land.
+pub(super) fn queue(build: &mut Build, task: &TaskId, head: CommitSha) {
+    if let Some(record) = build.tasks.get_mut(task) {
+        record.state = TaskState::Landing { head: head.clone() };
+    }
+    if let Some(train) = &mut build.train {
+        train.queue(Car {
+            task: task.clone(),
+            head,
+        });
+    }
 }
 
 fn take_back(build: &mut Build, task: &TaskId, run: RunId) {

@@ -184,6 +184,13 @@ impl PhaseFlow<'_> {
     pub(super) fn conclude_whole(&mut self) {
         let head = self.head();
         let is_told = head.is_some() && self.state.whole.announced == head;
+        if is_told && self.is_approved_since() {
+            if !self.hear_first() {
+                self.state.whole.approved = head;
+                self.weigh();
+            }
+            return;
+        }
         if is_told || self.waits_for_validator() {
             return;
         }
@@ -193,6 +200,15 @@ impl PhaseFlow<'_> {
         if !self.hear_first() && !self.wait_for_checks() && !self.check_base() {
             self.check_contract();
         }
+    }
+
+    /// Whether a person approved the commit after drive could not merge it: that may be all it needed.
+    fn is_approved_since(&self) -> bool {
+        let is_ours = self.terms.done == DoneWhen::Merged { auto: true };
+        let whole = &self.state.whole;
+        let is_left = whole.left.is_some() && whole.approved != self.head();
+        let mut given = self.state.watch.approvals.iter();
+        is_ours && is_left && given.any(|one| Some(&one.head) == self.run.work.head_sha.as_ref())
     }
 
     /// Lets programs check what the plan promised of this very commit.

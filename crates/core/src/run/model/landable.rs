@@ -1,0 +1,29 @@
+//! How far the commits of a task with a pull request of its own are from landing.
+
+use crate::ids::CommitSha;
+use serde::{Deserialize, Serialize};
+
+/// How far the commits of a task are from landing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "landable")]
+pub enum Landable {
+    /// They are made, reviewed or mended.
+    #[default]
+    NotYet,
+    /// Only a person's approval is missing.
+    Unapproved {
+        /// The reviewed commit.
+        head: CommitSha,
+    },
+    /// They can land.
+    Ready {
+        /// The commit.
+        head: CommitSha,
+    },
+}
+
+impl Landable {
+    pub(super) fn is_not(&self) -> bool {
+        *self == Self::NotYet
+    }
+}
