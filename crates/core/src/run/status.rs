@@ -4,8 +4,8 @@ use super::flow::{
     NotResumable, checks_named, needs_budget, require_resumable, root_id, waits_for,
 };
 use super::model::{
-    Build, BuildStage, Effect, Flow, PLAN_PATH, Pause, Phase, PlanCheck, RoundJob, Run, RunKind,
-    Stage, Timer,
+    Build, BuildStage, Effect, Flow, PLAN_PATH, Pause, Phase, PhaseTerms, PlanCheck, RoundJob, Run,
+    RunKind, Stage, Timer,
 };
 use crate::agent::answer::{Finding, Verdict};
 use crate::forge::checks::Gate;
@@ -278,20 +278,24 @@ fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
     if let Some(why) = phase.left_to_person(run.work.head_sha.as_ref()) {
         return Some(format!("you: {why}"));
     }
-    if let (Stage::Watching, Some(asked)) = (&phase.stage, phase.ledger.questions().next()) {
-        return Some(format!(
-            "{} to answer a question ({}), approval of the plan, comments, merge or close",
-            asked.author,
-            asked.id()
-        ));
+    if phase.stage != Stage::Watching {
+        return None;
     }
-    match (&phase.stage, &phase.plan) {
-        (Stage::Watching, PlanCheck::Valid { .. }) => {
-            Some("approval of the plan, comments, merge or close".to_owned())
+    let terms = run.request.as_ref().and_then(|one| one.kind.phase_terms());
+    let asks = terms.is_some_and(PhaseTerms::asks_approval);
+    let others = match &phase.plan {
+        PlanCheck::Valid { .. } if asks => "approval of the plan, comments, merge or close",
+        PlanCheck::Valid { .. } | PlanCheck::Unread | PlanCheck::Invalid { .. } => {
+            "comments, merge or close"
         }
-        (Stage::Watching, _) => Some("comments, merge or close".to_owned()),
-        _ => None,
-    }
+    };
+    Some(match phase.ledger.questions().next() {
+        Some(asked) => {
+            let id = asked.id();
+            format!("{} to answer a question ({id}), {others}", asked.author)
+        }
+        None => others.to_owned(),
+    })
 }
 
 /// The checks that a phase waits for.

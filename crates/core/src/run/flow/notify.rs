@@ -7,7 +7,7 @@
 
 use super::super::model::{
     Build, ChildState, Effect, EffectResult, Flow, Notice, NoticeEvent, OpenNotice, Outcome,
-    OutcomeStatus, Phase, PlanCheck, Request, Run, Spent, Stage, TaskState,
+    OutcomeStatus, Phase, PhaseTerms, PlanCheck, Request, Run, Spent, Stage, TaskState,
 };
 use super::super::tasks::{TaskLabel, tasks};
 use super::cruise::needs_budget;
@@ -291,7 +291,9 @@ fn approval(run: &Run) -> Option<Draft> {
     let Flow::Phase { phase } = &run.flow else {
         return None;
     };
-    if !run.is_watched() || run.outcome.is_some() || run.shutdown.is_some() {
+    let terms = run.request.as_ref().and_then(|one| one.kind.phase_terms());
+    let asks = terms.is_some_and(PhaseTerms::asks_approval);
+    if !asks || !run.is_watched() || run.outcome.is_some() || run.shutdown.is_some() {
         return None;
     }
     let head = run.work.head_sha.as_ref().filter(|_| awaits(phase))?;

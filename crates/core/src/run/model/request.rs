@@ -438,6 +438,17 @@ impl PhaseTerms {
         self.watch.is_some()
     }
 
+    /// Whether it is done once a person approved the plan.
+    pub fn asks_approval(&self) -> bool {
+        match self.done {
+            DoneWhen::Approved { .. } => true,
+            DoneWhen::Reviewed { .. }
+            | DoneWhen::Merged { .. }
+            | DoneWhen::Asked
+            | DoneWhen::Landed { .. } => false,
+        }
+    }
+
     /// Whether people's comments on the pull request are worked in.
     pub fn hears_comments(&self) -> bool {
         self.mode == TeamMode::Github
