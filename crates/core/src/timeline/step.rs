@@ -52,7 +52,7 @@ pub fn describe_step(effect: &Effect) -> String {
         },
         Effect::ConcludeMerge { from, .. } => format!("committing the merge of {from}"),
         Effect::RollBack { to, .. } => format!("resetting the sandbox to {to}"),
-        Effect::Verify { head, base } => format!("verifying {head} merged into {base}"),
+        Effect::Verify { head, base, .. } => format!("verifying {head} merged into {base}"),
         Effect::CheckLanded { base, .. } => format!("checking what landed on {base}"),
         Effect::OnLine { act } => on_line(act),
         Effect::ToRun { run, message } => match message {

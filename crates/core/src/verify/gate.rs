@@ -13,8 +13,18 @@ pub fn promotable<'a>(
     head: &CommitSha,
     base: &CommitSha,
 ) -> Option<&'a TreeSha> {
+    promotable_by(base, report, head, base)
+}
+
+/// The same where `base` is on a branch that agents write: the rules must be those of another commit.
+pub fn promotable_by<'a>(
+    rules: &CommitSha,
+    report: &'a Verification,
+    head: &CommitSha,
+    base: &CommitSha,
+) -> Option<&'a TreeSha> {
     let has_rules = match &report.candidate.rules_from {
-        Some(RulesFrom::Commit(from)) => from == base,
+        Some(RulesFrom::Commit(from)) => from == rules,
         // The user named a file of their own in place of the repository's.
         Some(RulesFrom::OwnSettings) => true,
         Some(RulesFrom::WorkingCopy) | None => false,

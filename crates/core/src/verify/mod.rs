@@ -29,7 +29,7 @@ pub use envelope::{
 };
 pub use failed_tests::failed_tests;
 pub use fault::{OnBase, attributed, deserves_second_look, flaky};
-pub use gate::{passed, promotable};
+pub use gate::{passed, promotable, promotable_by};
 pub use judge::{Judgement, Observation, category, judge, unstarted};
 pub use passed_env::passed_secrets;
 pub use plan::{Plan, PlannedStage, Service, StageCommand, StageTimeouts, Work};

@@ -231,6 +231,7 @@ fn every_effect() -> Vec<Effect> {
         Effect::Verify {
             head: CommitSha::new("b".repeat(40)),
             base: origin("main"),
+            rules: None,
         },
         Effect::CheckLanded {
             landed: Some(CommitSha::new("9".repeat(40))),

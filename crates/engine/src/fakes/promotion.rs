@@ -72,7 +72,7 @@ impl PromotionGate for FakeGate {
                 head_sha: Some(promotion.head.to_owned()),
                 base_sha: Some(promotion.base.to_owned()),
                 merged_tree_sha: Some(self.repository.merged_tree(promotion.base, promotion.head)),
-                rules_from: Some(RulesFrom::Commit(promotion.base.to_owned())),
+                rules_from: Some(RulesFrom::Commit(promotion.rules.to_owned())),
             },
             workspace: Workspace {
                 path: Some("/verify".into()),

@@ -97,9 +97,12 @@ impl Line<'_> {
         match act {
             LineAct::BeginLine { line, at } => self.begin(line, at).map(OnLine::from),
             LineAct::Assemble { onto, cars } => self.assemble(onto, cars).map(OnLine::from),
-            LineAct::VerifyTrain { onto, commit, .. } => {
-                self.verify(onto, commit).map(OnLine::from)
-            }
+            LineAct::VerifyTrain {
+                onto,
+                commit,
+                rules,
+                ..
+            } => self.verify(onto, commit, rules).map(OnLine::from),
             LineAct::Land {
                 line,
                 from,
@@ -111,7 +114,7 @@ impl Line<'_> {
                 commit,
                 checks,
             } => {
-                let promotion = self.promotion(base, commit);
+                let promotion = self.promotion(base, commit, base);
                 let receipts = self
                     .require_gate()?
                     .check(&promotion, checks, self.cancel)?;
@@ -244,8 +247,13 @@ impl Line<'_> {
         plain(&self.secrets.secrets().redact(&message), &self.said)
     }
 
-    fn verify(&self, onto: &CommitSha, commit: &CommitSha) -> Result<LineAnswer, Problem> {
-        let promotion = self.promotion(onto, commit);
+    fn verify(
+        &self,
+        onto: &CommitSha,
+        commit: &CommitSha,
+        rules: &CommitSha,
+    ) -> Result<LineAnswer, Problem> {
+        let promotion = self.promotion(onto, commit, rules);
         let report = self.require_gate()?.judge(&promotion, self.cancel)?;
         if self.cancel.asked().is_some() && report.overall != Overall::Pass {
             // What was cut short says nothing about the tree.
@@ -256,11 +264,17 @@ impl Line<'_> {
         Ok(LineAnswer::TrainVerified { report })
     }
 
-    fn promotion<'b>(&'b self, base: &'b CommitSha, head: &'b CommitSha) -> Promotion<'b> {
+    fn promotion<'b>(
+        &'b self,
+        base: &'b CommitSha,
+        head: &'b CommitSha,
+        rules: &'b CommitSha,
+    ) -> Promotion<'b> {
         Promotion {
             repo: self.repo,
             head,
             base,
+            rules,
         }
     }
 

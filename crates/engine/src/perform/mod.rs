@@ -231,7 +231,7 @@ impl World<'_> {
                 let kept = self.sandboxes.roll_back(&sandbox, to)?;
                 Ok(EffectResult::RolledBack { kept })
             }
-            Effect::Verify { head, base } => self.verify(task, head, base),
+            Effect::Verify { head, base, rules } => self.verify(task, head, (base, rules.as_ref())),
             Effect::CheckLanded {
                 landed,
                 base,

@@ -10,7 +10,7 @@ use drive_core::ids::{CommitSha, PrNumber, TreeSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{BranchAt, EffectResult, Flow, ForgeAnswer, Request, VerifiedAgainst};
 use drive_core::secrets::redact_comments;
-use drive_core::verify::promotable;
+use drive_core::verify::promotable_by;
 
 /// What a journal keeps of each tail of a report.
 pub(super) const TAIL_BYTES: usize = 4 << 10;
@@ -21,7 +21,7 @@ impl World<'_> {
         &self,
         task: &Task<'_>,
         head: &CommitSha,
-        base: &BranchAt,
+        (base, rules): (&BranchAt, Option<&CommitSha>),
     ) -> Result<EffectResult, Problem> {
         let gate = self.require_gate()?;
         let request = requested(task)?;
@@ -32,10 +32,11 @@ impl World<'_> {
             repo: &request.repo,
             head,
             base: &base,
+            rules: rules.unwrap_or(&base),
         };
         let report = gate.judge(&promotion, task.cancel)?;
         self.report_verification(task, head, &report);
-        if promotable(&report, head, &base).is_some() {
+        if promotable_by(promotion.rules, &report, head, &base).is_some() {
             self.require_approved(task, head, &report.protected_changes)?;
         }
         let report = Box::new(report.with_tails_of(TAIL_BYTES));
@@ -73,6 +74,7 @@ impl World<'_> {
                 repo: &request.repo,
                 head: &sha,
                 base: onto,
+                rules: onto,
             };
             let report = self.require_gate()?.judge(&promotion, task.cancel)?;
             if let Some(head) = &task.run.work.head_sha {

@@ -8,12 +8,14 @@ use std::path::Path;
 /// What is to be judged before it is promoted.
 #[derive(Clone, Copy, Debug)]
 pub struct Promotion<'a> {
-    /// The repository of the run: the rules are those of the caller's checkout there.
+    /// The repository of the run.
     pub repo: &'a Path,
     /// The candidate, by its full hash.
     pub head: &'a CommitSha,
     /// What it is to go to, by its full hash.
     pub base: &'a CommitSha,
+    /// The commit whose rules count: the base, unless agents write the branch it is on.
+    pub rules: &'a CommitSha,
 }
 
 /// The isolated verifier as a gate before a merge.
@@ -27,7 +29,7 @@ pub trait PromotionGate: Send + Sync {
     ) -> Result<Verification, Problem>;
 
     /// Runs commands one after another on the tree of `promotion.head`, isolated and limited by the
-    /// rules of `promotion.base`, after the set-up and compile commands of those rules. There is a
+    /// rules of `promotion.rules`, after the set-up and compile commands of those rules. There is a
     /// receipt for each check, in order; a problem means that nothing is known about any.
     fn check(
         &self,

@@ -91,6 +91,7 @@ fn a_train_is_assembled_verified_and_landed_once() {
         onto: base.clone(),
         commit: last.commit.clone(),
         tree: last.tree.clone(),
+        rules: base.clone(),
     };
     let LineAnswer::TrainVerified { report } = act(world, &owner, &verify).unwrap() else {
         panic!("verified");

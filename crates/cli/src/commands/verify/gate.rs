@@ -11,7 +11,8 @@ use drive_core::verify::Verification;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Promotion, PromotionGate};
 
-/// Verifies as `drive verify HEAD --base BASE` does: by a worker process, by the rules of the base.
+/// Verifies as `drive verify HEAD --base BASE` does: by a worker process, by the rules that the
+/// promotion names.
 pub(crate) struct OwnVerifier {
     global: GlobalArgs,
     environment: Environment,
@@ -43,7 +44,8 @@ impl OwnVerifier {
 
 fn request(app: &App, promotion: &Promotion<'_>) -> Result<WorkerRequest, Problem> {
     let (head, base) = (promotion.head.to_string(), promotion.base.to_string());
-    WorkerRequest::new(app, head, Some(base), Judges::default())
+    let request = WorkerRequest::new(app, head, Some(base), Judges::default())?;
+    Ok(request.by_rules_of(promotion.rules))
 }
 
 impl PromotionGate for OwnVerifier {

@@ -4,7 +4,7 @@
 use crate::app::App;
 use crate::global_args::{ColorChoice, GlobalArgs};
 use drive_adapters::run_id::fresh_run_id;
-use drive_core::ids::RunId;
+use drive_core::ids::{CommitSha, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{ContractCheck, Receipt};
 use drive_core::verify::Verification;
@@ -32,6 +32,9 @@ pub(super) struct WorkerRequest {
     pub(super) run: RunId,
     pub(super) revision: String,
     pub(super) base: Option<String>,
+    /// The commit whose rules count, where it is not the base.
+    #[serde(default)]
+    pub(super) rules: Option<CommitSha>,
     pub(super) judges: Judges,
     #[serde(skip)]
     repo: Option<PathBuf>,
@@ -60,6 +63,7 @@ impl WorkerRequest {
             run: fresh_run_id(app.now())?,
             revision,
             base,
+            rules: None,
             judges,
             repo: global.repo.clone(),
             config: global.config.clone(),
@@ -68,6 +72,14 @@ impl WorkerRequest {
             is_check: false,
             checks: Vec::new(),
         })
+    }
+
+    /// The same by the rules of this commit.
+    pub(super) fn by_rules_of(self, rules: &CommitSha) -> Self {
+        Self {
+            rules: Some(rules.clone()),
+            ..self
+        }
     }
 
     /// The same, for a worker that runs these checks instead of a verification.

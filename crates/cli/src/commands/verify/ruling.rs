@@ -46,7 +46,10 @@ impl Ruling {
         let commit = if is_trusted {
             found.head.clone()
         } else {
-            found.rules_commit()?
+            match &request.rules {
+                Some(rules) => Some(rules.clone()),
+                None => found.rules_commit()?,
+            }
         };
         let paths = app.settings_paths()?;
         let read = load_at(&found.git, &found.repo, &paths, commit.as_ref())?;

@@ -22,6 +22,7 @@ mod life;
 mod notices;
 mod owners;
 mod per_task;
+mod rules;
 mod sandboxes;
 mod strategies;
 mod terminals;

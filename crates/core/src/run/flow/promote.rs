@@ -49,7 +49,11 @@ impl PhaseFlow<'_> {
         };
         self.state.counts.verifications += 1;
         self.state.stage = Stage::Verifying;
-        self.run.decide(Effect::Verify { head, base });
+        self.run.decide(Effect::Verify {
+            head,
+            base,
+            rules: None,
+        });
     }
 
     /// Nothing but a report that allows this very pair opens the way to the merge.

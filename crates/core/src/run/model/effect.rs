@@ -173,6 +173,10 @@ pub enum Effect {
         head: CommitSha,
         /// The base branch; the report is valid for its current commit.
         base: BranchAt,
+        /// The commit whose rules count, where the base is a branch that agents write: those of the
+        /// base's current commit otherwise.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rules: Option<CommitSha>,
     },
     /// Compare what a merge left on the base with the tree that was verified, and verify it where it
     /// is another one. Nothing is changed, so it can be repeated.

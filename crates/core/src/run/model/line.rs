@@ -24,7 +24,7 @@ pub enum LineAct {
         /// What is merged, in this order.
         cars: Vec<CarOrder>,
     },
-    /// Verify an assembled commit by the rules of the commit it was assembled onto.
+    /// Verify an assembled commit.
     VerifyTrain {
         /// The commit it was assembled onto.
         onto: CommitSha,
@@ -32,6 +32,8 @@ pub enum LineAct {
         commit: CommitSha,
         /// Its tree.
         tree: TreeSha,
+        /// The commit whose rules count. What landed before may have changed those of the branch.
+        rules: CommitSha,
     },
     /// Move the branch forward to a verified commit, if it still is where it was.
     Land {

@@ -27,6 +27,7 @@ use drive_core::run::{
 use drive_core::sandbox::{KeptWork, Lifetime, Sandbox};
 use drive_core::settings::{RecordDetail, TeamMode};
 use drive_core::time::Timestamp;
+use drive_core::verify::RulesFrom;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -463,9 +464,16 @@ fn line_answer(act: &LineAct) -> LineAnswer {
             cars: cars.iter().map(coupled).collect(),
             conflict: None,
         },
-        LineAct::VerifyTrain { onto, commit, .. } => LineAnswer::TrainVerified {
-            report: Box::new(verification::passed(commit, onto)),
-        },
+        LineAct::VerifyTrain {
+            onto,
+            commit,
+            rules,
+            ..
+        } => {
+            let mut report = Box::new(verification::passed(commit, onto));
+            report.candidate.rules_from = Some(RulesFrom::Commit(rules.clone()));
+            LineAnswer::TrainVerified { report }
+        }
         LineAct::Land { .. } => LineAnswer::CarsLanded,
         LineAct::CheckContract { checks, .. } => LineAnswer::ContractChecked {
             receipts: checks.iter().map(proven).collect(),

@@ -9,6 +9,7 @@ use drive_core::run::{
     MergeWhen, Outcome, Phase, PhaseTerms, PollResult, Request, Run, Timer, fold, step,
 };
 use drive_core::time::Timestamp;
+use drive_core::verify::RulesFrom;
 use std::collections::{BTreeMap, VecDeque};
 
 pub const APPROVED: &str = r#"{"verdict": "approved"}"#;
@@ -241,10 +242,11 @@ impl Scene {
                     changed: Vec::new(),
                 })
             }
-            Effect::Verify { head, base }
+            Effect::Verify { head, base, rules }
                 if Some(&base.branch) == self.run.work.branch.as_ref() =>
             {
-                let report = Box::new(verification::passed(head, &line));
+                let mut report = Box::new(verification::passed(head, &line));
+                report.candidate.rules_from = rules.clone().map(RulesFrom::Commit);
                 Some(EffectResult::Verified { base: line, report })
             }
             Effect::OnLine {

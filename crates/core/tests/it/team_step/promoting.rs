@@ -58,6 +58,7 @@ fn what_is_merged_was_verified_first_in_every_mode() {
         let verify = Effect::Verify {
             head: CommitSha::new(head()),
             base: origin_main(),
+            rules: None,
         };
         let merge = Effect::OnForge {
             pr: PrNumber::new(7),

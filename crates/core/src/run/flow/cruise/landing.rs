@@ -10,14 +10,16 @@ use super::super::super::model::{
 use super::super::phase::is_final;
 use super::super::proof::{failure_of, is_proof};
 use super::super::shutdown;
-use super::{amending, did_not_land, line, offers, order, probe, stage, take_plan, with_build};
+use super::{
+    amending, did_not_land, line, offers, order, probe, stage, take_plan, with_build,
+};
 use crate::agent::answer::Handoff;
 use crate::cruise::{Car, Left, Move, Verdict, Why};
 use crate::forge::text::fit;
 use crate::ids::{BranchName, CommitSha, EffectKey, TaskId};
 use crate::problem::{Kind, Problem};
 use crate::time::{Timestamp, after};
-use crate::verify::{Fault, Stage, Verification, promotable, render};
+use crate::verify::{Fault, Stage, Verification, promotable_by, render};
 use std::time::Duration;
 
 /// How many effects may fail in a row before the cruise asks a person.
@@ -145,7 +147,12 @@ pub(super) fn run_train(run: &mut Run) {
             },
             Move::Verify {
                 onto, commit, tree, ..
-            } => LineAct::VerifyTrain { onto, commit, tree },
+            } => LineAct::VerifyTrain {
+                onto,
+                commit,
+                tree,
+                rules: request.base_sha.clone(),
+            },
             Move::Land {
                 from, commit, tree, ..
             } => LineAct::Land {
@@ -184,8 +191,16 @@ pub(super) fn answered(run: &mut Run, act: LineAct, answer: LineAnswer, now: Tim
             with_train(run, |train| left = train.assembled(&onto, cars, conflict));
             leave(run, left);
         }
-        (LineAct::VerifyTrain { onto, commit, tree }, LineAnswer::TrainVerified { report }) => {
-            let verdict = match promotable(&report, &commit, &onto) {
+        (
+            LineAct::VerifyTrain {
+                onto,
+                commit,
+                tree,
+                rules,
+            },
+            LineAnswer::TrainVerified { report },
+        ) => {
+            let verdict = match promotable_by(&rules, &report, &commit, &onto) {
                 Some(passed) if *passed == tree => Verdict::Green,
                 Some(_) | None if is_proof(&report) => Verdict::Red,
                 Some(_) | None => Verdict::Unknown {

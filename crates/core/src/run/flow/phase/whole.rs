@@ -21,7 +21,7 @@ use crate::ids::{CommitSha, EffectKey};
 use crate::problem::{Kind, Problem};
 use crate::review::LastWord;
 use crate::sandbox::Lifetime;
-use crate::verify::{Verification, promotable, render};
+use crate::verify::{Verification, promotable_by, render};
 
 /// How often the same announcement is tried.
 const MOST_TRIES: u32 = 5;
@@ -82,7 +82,13 @@ impl PhaseFlow<'_> {
         };
         round.step = RoundStep::Verify;
         self.at(round);
-        self.run.decide(Effect::Verify { head, base: line });
+        // Tasks wrote what is on the branch, its settings included.
+        let rules = Some(self.base_sha());
+        self.run.decide(Effect::Verify {
+            head,
+            base: line,
+            rules,
+        });
     }
 
     fn own_branch(&self) -> Option<BranchAt> {
@@ -112,7 +118,12 @@ impl PhaseFlow<'_> {
             self.state.whole.joined = Some(base);
             return self.branch_moved(round);
         }
-        if let Some(tree) = promotable(report, &head, &base).cloned() {
+        let rules = if let Effect::Verify { rules, .. } = &effect {
+            rules.as_ref().unwrap_or(&base)
+        } else {
+            &base
+        };
+        if let Some(tree) = promotable_by(rules, report, &head, &base).cloned() {
             self.state.whole.red = None;
             round.step = RoundStep::Land;
             self.at(round);

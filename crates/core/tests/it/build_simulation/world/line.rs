@@ -5,6 +5,7 @@ use crate::common::{proven, verification};
 use drive_core::cruise::train::{Conflict, Coupled};
 use drive_core::ids::{CommitSha, TaskId};
 use drive_core::run::{ContractCheck, Flow, LineAct, LineAnswer, Receipt, ReceiptResult};
+use drive_core::verify::RulesFrom;
 
 impl World {
     pub(super) fn on_line(&mut self, act: &LineAct) -> LineAnswer {
@@ -41,7 +42,12 @@ impl World {
                     conflict: None,
                 }
             }
-            LineAct::VerifyTrain { onto, commit, tree } => {
+            LineAct::VerifyTrain {
+                onto,
+                commit,
+                tree,
+                rules,
+            } => {
                 assert_eq!(*tree, tree_of(&self.contents[commit]));
                 let mut report = if self.passes(&self.contents[commit].clone()) {
                     self.green.insert(tree.clone());
@@ -50,6 +56,7 @@ impl World {
                     verification::failed(commit, onto)
                 };
                 report.candidate.merged_tree_sha = Some(tree.clone());
+                report.candidate.rules_from = Some(RulesFrom::Commit(rules.clone()));
                 LineAnswer::TrainVerified {
                     report: Box::new(report),
                 }
