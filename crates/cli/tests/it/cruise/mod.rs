@@ -18,6 +18,7 @@ mod flight;
 mod github;
 mod half_written;
 mod judging;
+mod leaving;
 mod life;
 mod notices;
 mod owners;

@@ -269,16 +269,17 @@ fn say_stopped(run: &mut Run, failure: Option<&Problem>) {
     }
 }
 
-/// Makes the last posts. Each replaces a text, so repeating one changes nothing.
+/// Makes the last posts: repeating one changes nothing. A text is replaced, and there is one comment.
 fn bring_up_to_date(run: &mut Run, posts: Vec<ForgeAct>) {
     let Some(pr) = run.work.pull_request.as_ref().map(|pr| pr.number) else {
         return;
     };
     for act in posts {
+        let is_comment = matches!(act, ForgeAct::PostComment { .. });
         run.decide(Effect::OnForge {
             pr,
             act,
-            idempotency_key: None,
+            idempotency_key: is_comment.then(|| "outcome".to_owned()),
         });
     }
 }

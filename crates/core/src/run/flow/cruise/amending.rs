@@ -9,7 +9,7 @@ use super::super::super::model::{
 use super::super::{budget, shutdown, tree};
 use super::asks::{hand_down, skip};
 use super::board::Board;
-use super::{order, probe, with_build};
+use super::{leave, order, probe, with_build};
 use crate::ids::{RunId, TaskId};
 use crate::plan::{Plan, PlanTask};
 use crate::problem::{Kind, Problem};
@@ -162,7 +162,7 @@ fn listener_ended(
                 "the pull request was merged before every task had landed",
             )
             .hint("what landed is on the base; start another cruise for the rest");
-            shutdown::abandon(run, OutcomeStatus::NeedsHuman, Some(problem), now);
+            leave::leave(run, OutcomeStatus::NeedsHuman, problem, now);
             true
         }
         Some(problem) if problem.kind == Kind::PullRequestClosed => {

@@ -1,8 +1,8 @@
 //! What people decide about a cruise and its tasks.
 
 use super::super::super::model::{Ask, Build, Effect, Flow, OutcomeStatus, Run, TaskState, Timer};
-use super::super::{shutdown, tree};
-use super::{go_on, is_over, offers, probe, with_build};
+use super::super::tree;
+use super::{go_on, is_over, leave, offers, probe, with_build};
 use crate::ids::{RunId, TaskId};
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
@@ -16,7 +16,7 @@ pub(in crate::run::flow) fn asked(run: &mut Run, ask: &Ask, now: Timestamp) -> b
         }
         Ask::Cleanup => {
             let problem = Problem::new(Kind::Interrupted, "cleaned up on request");
-            shutdown::abandon(run, OutcomeStatus::Cancelled, Some(problem), now);
+            leave::leave(run, OutcomeStatus::Cancelled, problem, now);
             return true;
         }
         // Once what landed is checked, it is too late for both.

@@ -9,7 +9,9 @@ use super::super::super::model::{
 use super::super::{budget, shutdown, tree};
 use super::board::Board;
 use super::contract::contract;
-use super::{amending, has_live_tasks, has_train, line, order, probe, stage, texts, with_build};
+use super::{
+    amending, has_live_tasks, has_train, leave, line, order, probe, stage, texts, with_build,
+};
 use crate::ids::TaskId;
 use crate::problem::{Kind, Problem};
 use crate::time::{Timestamp, after};
@@ -134,7 +136,7 @@ pub(super) fn too_old(run: &mut Run, now: Timestamp) {
         format!("the cruise reached its time limit (`max_age`, {age})"),
     )
     .hint("a longer `max_age` in `[cruise]` allows more time; start another cruise for the rest");
-    shutdown::abandon(run, OutcomeStatus::TimedOut, Some(problem), now);
+    leave::leave(run, OutcomeStatus::TimedOut, problem, now);
 }
 
 /// Nobody came for the tasks that are blocked: the cruise ends with what landed.
@@ -254,7 +256,7 @@ fn conclude(run: &mut Run, now: Timestamp) {
         Some(_) => OutcomeStatus::NeedsHuman,
     };
     let pr = run.work.pull_request.as_ref().map(|pr| pr.number);
-    let Some(pr) = pr.filter(|_| !is_told(run)) else {
+    let Some(pr) = pr.filter(|_| !leave::is_told(run)) else {
         return shutdown::abandon(run, status, failure, now);
     };
     with_build(run, |build| build.told = true);
@@ -265,17 +267,12 @@ fn conclude(run: &mut Run, now: Timestamp) {
             idempotency_key: None,
         });
     }
-    let body = texts::outcome(run, failure.as_ref());
+    let body = texts::outcome(run, failure.as_ref().map(|problem| (status, problem)));
     run.decide(Effect::OnForge {
         pr,
         act: ForgeAct::PostComment { body },
         idempotency_key: Some("outcome".to_owned()),
     });
-}
-
-/// Whether the pull request says how the cruise ended.
-fn is_told(run: &Run) -> bool {
-    matches!(&run.flow, Flow::Cruise { build } if build.told)
 }
 
 /// Why a cruise whose tasks are all dealt with did not succeed.

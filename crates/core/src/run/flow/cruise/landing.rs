@@ -11,7 +11,7 @@ use super::super::phase::is_final;
 use super::super::proof::{failure_of, is_proof};
 use super::super::shutdown;
 use super::{
-    amending, did_not_land, line, offers, order, probe, stage, take_plan, with_build,
+    amending, did_not_land, leave, line, offers, order, probe, stage, take_plan, with_build,
 };
 use crate::agent::answer::Handoff;
 use crate::cruise::{Car, Left, Move, Verdict, Why};
@@ -243,7 +243,7 @@ pub(super) fn answered(run: &mut Run, act: LineAct, answer: LineAnswer, now: Tim
                     ),
                 )
                 .hint("the tasks are on their own branches: `drive runs list`");
-                return shutdown::abandon(run, OutcomeStatus::NeedsHuman, Some(problem), now);
+                return leave::leave(run, OutcomeStatus::NeedsHuman, problem, now);
             }
             // The run that follows the plan lands there, too.
             if amending::amending_run(run).is_none() {
@@ -262,7 +262,7 @@ pub(super) fn answered(run: &mut Run, act: LineAct, answer: LineAnswer, now: Tim
                 format!("branch `{line}` no longer exists, so no task can land on it"),
             )
             .hint("the tasks that were built are on their own branches: `drive runs list`");
-            shutdown::abandon(run, OutcomeStatus::NeedsHuman, Some(problem), now);
+            leave::leave(run, OutcomeStatus::NeedsHuman, problem, now);
         }
         (LineAct::CheckContract { .. }, LineAnswer::ContractChecked { receipts })
             if stage(run) == Some(BuildStage::Probing) =>
@@ -456,7 +456,7 @@ pub(super) fn failed(
         if status == OutcomeStatus::Failed {
             status = OutcomeStatus::NeedsHuman;
         }
-        return shutdown::abandon(run, status, Some(problem), now);
+        return leave::leave(run, status, problem, now);
     }
     with_build(run, |build| {
         build.trouble = Some(problem.to_string());

@@ -12,6 +12,7 @@ mod briefing;
 mod contract;
 mod ending;
 mod landing;
+mod leave;
 mod offers;
 mod order;
 mod pauses;

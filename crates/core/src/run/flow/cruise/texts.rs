@@ -1,7 +1,9 @@
 //! What the pull request of a cruise says: the description with a row for every task, and the comment
 //! at the end.
 
-use super::super::super::model::{Build, Flow, Published, Request, Run, TaskRecord, TaskState};
+use super::super::super::model::{
+    Build, Flow, OutcomeStatus, Published, Request, Run, TaskRecord, TaskState,
+};
 use super::super::phase::receipts;
 use super::order;
 use crate::agent::answer::title_of;
@@ -29,8 +31,11 @@ pub(super) fn cockpit(run: &Run, request: &Request) -> String {
     } else {
         ("", "")
     };
+    let ending = build.ending.as_ref();
+    let ending = ending.and_then(|one| Some(ended(one.status, one.problem.as_ref()?)));
+    let ending = ending.map_or_else(String::new, |line| format!(" {line}"));
     let mut text = format!(
-        "{}\n\n{}\n\n| task | state |{head} attempts | cost |\n|---|---|{rule}---|---|\n",
+        "{}\n\n{}{ending}\n\n| task | state |{head} attempts | cost |\n|---|---|{rule}---|---|\n",
         title_of(&request.task),
         count(build)
     );
@@ -116,7 +121,7 @@ fn cost_cell(run: &Run, task: &TaskRecord) -> String {
 }
 
 /// The comment at the end.
-pub(super) fn outcome(run: &Run, failure: Option<&Problem>) -> String {
+pub(super) fn outcome(run: &Run, failure: Option<(OutcomeStatus, &Problem)>) -> String {
     let Flow::Cruise { build } = &run.flow else {
         return String::new();
     };
@@ -126,7 +131,7 @@ pub(super) fn outcome(run: &Run, failure: Option<&Problem>) -> String {
             count(build),
             build.line.as_ref().map_or("-", |line| line.tip.short())
         ),
-        Some(problem) => format!("The cruise needs you: {}.", problem.message),
+        Some((status, problem)) => ended(status, problem),
     };
     for (id, task) in in_order(build) {
         if let TaskState::Blocked { why, .. } = &task.state {
@@ -141,6 +146,16 @@ pub(super) fn outcome(run: &Run, failure: Option<&Problem>) -> String {
     }
     text.push_str(&receipts(&build.receipts, build.opinion.as_ref()));
     text
+}
+
+/// Why it did not come to its end, in one line.
+fn ended(status: OutcomeStatus, problem: &Problem) -> String {
+    let what = match status {
+        OutcomeStatus::Cancelled => "was stopped",
+        OutcomeStatus::TimedOut => "ended",
+        OutcomeStatus::Succeeded | OutcomeStatus::Failed | OutcomeStatus::NeedsHuman => "needs you",
+    };
+    format!("The cruise {what}: {}.", problem.message)
 }
 
 /// How many tasks landed, and how many were left out.
