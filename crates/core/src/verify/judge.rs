@@ -89,6 +89,12 @@ pub fn judge(name: StageName, seen: &Observation) -> Judgement {
             let reason = "exit code 0, but the test runner reports that no test ran";
             fail(StageEnd::Exited, reason)
         }
+        End::Exited { code: 0 }
+            if name == StageName::TargetedTests && seen.tests == TestsRan::CutShort =>
+        {
+            let reason = "exit code 0, but its runner ended without a summary";
+            fail(StageEnd::Exited, reason)
+        }
         End::Exited { code: 0 } => (StageStatus::Pass, StageEnd::Exited, None),
         End::Exited { code } => match &seen.not_ready {
             Some(reason) => fail(StageEnd::Exited, reason),

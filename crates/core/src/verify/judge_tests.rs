@@ -140,6 +140,20 @@ fn exit_code_zero_with_no_test_run_fails_only_where_tests_were_asked_for() {
 }
 
 #[test]
+fn exit_code_zero_of_a_runner_without_a_summary_fails_with_that_reason() {
+    let mut observation = seen(End::Exited { code: 0 });
+    observation.tests = TestsRan::CutShort;
+    let judged = judge(StageName::TargetedTests, &observation);
+    let reason = "exit code 0, but its runner ended without a summary";
+    assert_eq!(
+        (judged.status, judged.reason.as_deref()),
+        (StageStatus::Fail, Some(reason))
+    );
+    let compiled = judge(StageName::Compile, &observation);
+    assert_eq!(compiled.status, StageStatus::Pass);
+}
+
+#[test]
 fn tampering_outweighs_the_commands_own_end_but_not_a_bound() {
     let tampered = |end| {
         let mut observation = seen(end);

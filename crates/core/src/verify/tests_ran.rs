@@ -3,8 +3,10 @@
 //! A run that exits with code 0 without running a test proves nothing. The scanner reads the
 //! whole output as it arrives, because the tail may contain only the last of many summaries.
 
+mod failures;
 mod listing;
 mod runners;
+mod starts;
 
 use super::text;
 use crate::process::Stream;
@@ -22,6 +24,8 @@ pub enum TestsRan {
     None,
     /// At least this many ran.
     Some(u64),
+    /// A runner began and ended without a summary, so that nobody knows what it ran.
+    CutShort,
 }
 
 /// Reads the output of a test stage, both streams, in pieces of any size.
@@ -29,6 +33,10 @@ pub enum TestsRan {
 pub struct TestScan {
     lines: [Line; 2],
     counts: Counts,
+    open: starts::Open,
+    failed: u64,
+    /// The command is a runner that ends with a summary.
+    must_summarize: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -63,6 +71,7 @@ impl TestScan {
     pub fn of(argv: &[String]) -> Self {
         let mut scan = Self::default();
         scan.counts.is_listing = listing::lists_only(&argv.join(" "));
+        scan.must_summarize = starts::must_summarize(argv);
         scan
     }
 
@@ -86,10 +95,21 @@ impl TestScan {
     }
 
     /// What was said, the unfinished last lines included.
-    pub fn finish(mut self) -> TestsRan {
+    pub fn finish(self) -> TestsRan {
+        self.totals().0
+    }
+
+    /// The same, and how many tests the summaries count as failed.
+    pub fn totals(mut self) -> (TestsRan, u64) {
         self.end_line(0);
         self.end_line(1);
-        self.counts.total()
+        let total = self.counts.total();
+        let is_silent = self.must_summarize && total == TestsRan::Unknown && !self.open.has_ended();
+        if (self.open.any() && !self.counts.is_listing) || is_silent {
+            (TestsRan::CutShort, self.failed)
+        } else {
+            (total, self.failed)
+        }
     }
 
     fn end_line(&mut self, index: usize) {
@@ -97,7 +117,11 @@ impl TestScan {
         if line.overlong {
             self.counts.others = true;
         } else if !line.bytes.is_empty() {
-            self.counts.take(text::printable(&line.bytes).trim());
+            let line = text::printable(&line.bytes);
+            self.counts.take(line.trim());
+            self.open.take(line.trim());
+            let failed = failures::failures_in(line.trim()).unwrap_or(0);
+            self.failed = self.failed.saturating_add(failed);
         }
     }
 }
