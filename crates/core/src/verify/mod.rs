@@ -25,7 +25,8 @@ mod wanted;
 
 pub use envelope::{
     Candidate, Failure, FailureCategory, Fault, MissingLayer, Overall, SCHEMA, Stage, StageEnd,
-    StageName, StageResource, StageStatus, Timing, Verification, Workspace, json_schema,
+    StageName, StageResource, StageStatus, StageTests, Timing, Verification, Workspace,
+    json_schema,
 };
 pub use failed_tests::failed_tests;
 pub use fault::{OnBase, attributed, deserves_second_look, flaky};
