@@ -38,7 +38,7 @@ pub use quarantine::{expired, quarantined};
 pub use ready::{
     LineWatch, Ready, SERVICE_FAILED, SERVICE_PREFIX, SERVICE_WAITING, SMOKE_PREFIX, http_is_ready,
 };
-pub use route::{Route, RouteProblem, Rule, Scope, plan_routes};
+pub use route::{Route, RouteProblem, Rule, Scope, split_routes};
 pub use rules::Rules;
 pub use rules_from::RulesFrom;
 pub use sequence::{Next, Sequence, Turn, time_left};

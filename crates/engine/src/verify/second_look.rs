@@ -208,30 +208,28 @@ impl SecondLook<'_> {
     }
 
     /// What the base itself would be verified by: what it does not have cannot fail there.
-    fn commands_on_base(&self, stage_env: &StageEnv) -> Result<Plan, Problem> {
-        if self.request.rules.routes.is_empty() {
-            let plan = |scope: &Scope| self.verifier.plan(stage_env, scope, self.cancel);
-            let everything = plan(&Scope::Everything);
-            // A project elsewhere in the tree that cannot be planned says nothing about this one.
-            let plan = everything.or_else(|_| plan(&self.known_on_base(stage_env)));
-            return Ok(plan.unwrap_or_default());
-        }
+    pub(super) fn commands_on_base(&self, stage_env: &StageEnv) -> Result<Plan, Problem> {
+        let rules = &self.request.rules;
         let files = &stage_env.workspace.files;
-        let covered = self.request.rules.routes.iter().filter(|route| {
+        let covered = rules.routes.iter().filter(|route| {
             // A bad glob was reported before the first stage.
             route
                 .covers_any(files.iter().map(String::as_str))
                 .unwrap_or(false)
         });
         let names: Vec<&String> = covered.map(|route| &route.name).collect();
-        let stages = self.plan.stages.iter();
-        Ok(Plan {
-            stages: stages
-                .filter(|stage| names.contains(&&stage.route))
-                .cloned()
-                .collect(),
-            notes: Vec::new(),
-        })
+        let own = self.plan.stages.iter();
+        let own = own.filter(|stage| names.contains(&&stage.route));
+        let mut stages: Vec<PlannedStage> = own.cloned().collect();
+        let is_detected = |stage: &PlannedStage| !rules.has_route(&stage.route);
+        if self.plan.stages.iter().any(is_detected) {
+            let plan = |scope: &Scope| self.verifier.detected(stage_env, scope, self.cancel);
+            let everything = plan(&Scope::Everything);
+            // A project elsewhere in the tree that cannot be planned says nothing about this one.
+            let plan = everything.or_else(|_| plan(&self.known_on_base(stage_env)));
+            stages.extend(plan.unwrap_or_default().stages);
+        }
+        Ok(Plan::ordered(stages, Vec::new()))
     }
 }
 

@@ -11,7 +11,7 @@ use drive_core::problem::Kind;
 use drive_core::time::{self, Timestamp};
 use drive_core::verify::{
     Failure, FailureCategory, Fault, Next, Overall, Scope, Sequence, Stage, StageStatus,
-    VerdictKey, Verification, plan_routes,
+    VerdictKey, Verification, split_routes,
 };
 use drive_core::{Class, Problem};
 
@@ -140,8 +140,8 @@ impl Verifier<'_> {
         draft.protect(&request.rules, &changed)?;
         let scope = Scope::Changed(changed);
         if !request.rules.routes.is_empty() {
-            // Explicit routes need no tree: an uncovered path is known before anything is made.
-            plan_routes(&request.rules.routes, &scope)?;
+            // Explicit routes need no tree: a bad one is known before anything is made.
+            split_routes(&request.rules.routes, &scope)?;
         }
         Ok((commit, scope))
     }

@@ -102,7 +102,7 @@ impl StageRunner<'_> {
         let rules = &self.stage_env.rules;
         let network = turn.command.network.unwrap_or(rules.network);
         let hosts = scan.refused.iter();
-        let hosts = hosts.map(|refused| wanted(refused, network, !rules.routes.is_empty()));
+        let hosts = hosts.map(|refused| wanted(refused, network, rules.has_route(&turn.route)));
         let hosts = match self.secrets() {
             Some(secrets) => hosts.map(|host| secrets.redact(&host)).collect(),
             None => hosts.collect(),
