@@ -6,7 +6,7 @@ use super::verifier::{Verifier, VerifyRequest};
 use crate::CancelToken;
 use drive_core::Problem;
 use drive_core::ids::{CommitSha, RunId};
-use drive_core::settings::{Baseline, Day, FlakyTests};
+use drive_core::settings::{Day, FlakyTests};
 use drive_core::time::Timestamp;
 use drive_core::verify::{
     OnBase, Plan, PlannedStage, Scope, Stage, StageStatus, Turn, Work, attributed,
@@ -21,6 +21,8 @@ pub(super) struct SecondLook<'a> {
     pub(super) plan: &'a Plan,
     /// The commit that is judged.
     pub(super) commit: &'a CommitSha,
+    /// The files of its tree.
+    pub(super) files: &'a [String],
     /// What the candidate changes.
     pub(super) scope: &'a Scope,
     /// What the candidate was merged into.
@@ -92,7 +94,7 @@ impl SecondLook<'_> {
 
     /// Runs the stages of the route up to the failed one on the base.
     fn on_base(&self, turn: &Turn, progress: &mut dyn FnMut(&str)) -> Result<OnBase, Problem> {
-        let (Some(base), Baseline::OnFailure) = (self.base, self.request.rules.baseline) else {
+        let Some(base) = self.compared_base() else {
             return Ok(OnBase::Unknown(None));
         };
         progress(&format!(
@@ -133,12 +135,12 @@ impl SecondLook<'_> {
     }
 
     /// Does something in a workspace of its own, and removes that.
-    fn in_fresh(
+    pub(super) fn in_fresh<T>(
         &self,
         what: &str,
         commit: &CommitSha,
-        act: impl FnOnce(&StageEnv) -> Result<Tried, Problem>,
-    ) -> Result<Tried, Problem> {
+        act: impl FnOnce(&StageEnv) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
         let run = RunId::new(format!("{}-{what}", self.request.run));
         let workspaces = self.verifier.workspaces;
         let rules = &self.request.rules;
@@ -154,7 +156,12 @@ impl SecondLook<'_> {
     }
 
     /// The stage, after the earlier ones of its route.
-    fn run_up_to(&self, turn: &Turn, plan: &Plan, stage_env: &StageEnv) -> Result<Tried, Problem> {
+    pub(super) fn run_up_to(
+        &self,
+        turn: &Turn,
+        plan: &Plan,
+        stage_env: &StageEnv,
+    ) -> Result<Tried, Problem> {
         let stages = StageRunner {
             runner: self.verifier.runner,
             workspaces: self.verifier.workspaces,
@@ -196,7 +203,7 @@ impl SecondLook<'_> {
     }
 
     /// What the candidate changes of the base's files.
-    fn known_on_base(&self, stage_env: &StageEnv) -> Scope {
+    pub(super) fn known_on_base(&self, stage_env: &StageEnv) -> Scope {
         match self.scope {
             Scope::Everything => Scope::Everything,
             Scope::Changed(paths) => {
@@ -234,7 +241,7 @@ impl SecondLook<'_> {
 }
 
 /// The stage with one more reason for its end.
-fn with_reason(mut stage: Stage, more: Option<String>) -> Stage {
+pub(super) fn with_reason(mut stage: Stage, more: Option<String>) -> Stage {
     if let Some(more) = more {
         let reason = stage.reason.map(|reason| format!("{reason}; {more}"));
         stage.reason = Some(reason.unwrap_or(more));
@@ -243,7 +250,7 @@ fn with_reason(mut stage: Stage, more: Option<String>) -> Stage {
 }
 
 /// What came of a second run.
-enum Tried {
+pub(super) enum Tried {
     /// The stage ran.
     Ran(Box<Stage>),
     /// It did not, for this reason.

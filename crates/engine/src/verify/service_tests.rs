@@ -416,5 +416,8 @@ fn a_host_that_a_stage_wanted_is_in_the_notes_with_the_setting_that_allows_it() 
 #[path = "second_look_tests.rs"]
 mod second_look;
 
+#[path = "rule_changes_tests.rs"]
+mod rule_changes;
+
 #[path = "known_tests.rs"]
 mod known_tests;

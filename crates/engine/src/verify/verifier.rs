@@ -112,7 +112,8 @@ impl Verifier<'_> {
 
 /// Why there is no stage to judge by.
 pub(super) enum Stop {
-    Policy(Failure),
+    /// The candidate, or its base, is to blame.
+    Failed(Failure),
     Problem(Problem),
 }
 
@@ -127,7 +128,7 @@ impl From<RouteProblem> for Stop {
         if let Some(problem) = problem.of_machine() {
             return Stop::Problem(problem);
         }
-        Stop::Policy(Failure {
+        Stop::Failed(Failure {
             category: FailureCategory::Policy,
             reason: problem.reason(),
             stage: None,

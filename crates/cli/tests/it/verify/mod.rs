@@ -15,6 +15,7 @@ mod merging;
 mod parallel;
 mod real;
 mod reports;
+mod rewrites;
 mod silence;
 mod tampering;
 mod tools;
