@@ -30,7 +30,10 @@ pub use envelope::{
     json_schema,
 };
 pub use failed_tests::failed_tests;
-pub use fault::{OnBase, attributed, deserves_second_look, flaky};
+pub use fault::{
+    BaseFailure, OnBase, attributed, blames_machine, deserves_second_look, flaky, gone,
+    may_be_flaky, on_base,
+};
 pub use gate::{passed, promotable};
 pub use judge::{Judgement, Observation, category, judge, unstarted};
 pub use passed_env::passed_secrets;

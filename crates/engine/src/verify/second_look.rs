@@ -9,8 +9,8 @@ use drive_core::ids::{CommitSha, RunId};
 use drive_core::settings::{Day, FlakyTests};
 use drive_core::time::Timestamp;
 use drive_core::verify::{
-    OnBase, Plan, PlannedStage, Scope, Stage, StageStatus, Turn, Work, attributed,
-    deserves_second_look, expired, flaky, quarantined, time_left,
+    OnBase, Plan, PlannedStage, Scope, Stage, StageStatus, Turn, Work, attributed, blames_machine,
+    deserves_second_look, expired, flaky, gone, may_be_flaky, on_base, quarantined, time_left,
 };
 
 /// What a second look needs to know.
@@ -40,8 +40,13 @@ impl SecondLook<'_> {
         let rules = &self.request.rules;
         let today = Day::of(self.verifier.clock.now());
         let mut known = quarantined(&stage, &rules.quarantine, today);
-        // A test that is known to be flaky gets its second chance without being asked for.
-        let retries = rules.retries.max(u32::from(known.is_some()));
+        // A test that is known to be flaky gets its second chance without being asked for. What reached a
+        // limit would reach it again.
+        let retries = if may_be_flaky(&stage) {
+            rules.retries.max(u32::from(known.is_some()))
+        } else {
+            0
+        };
         let mut unmade = None;
         for attempt in 1..=retries {
             progress(&format!(
@@ -79,7 +84,28 @@ impl SecondLook<'_> {
             // Nothing is concluded from a comparison that did not take place.
             OnBase::Unknown(Some(problem.to_string()))
         });
+        let may_be_gone = on_base == OnBase::Passes && retries == 0 && blames_machine(&stage);
+        if may_be_gone && self.passes_now(turn, progress) {
+            return gone(stage);
+        }
         with_reason(with_reason(attributed(stage, &on_base), over), unmade)
+    }
+
+    /// Whether the stage passes on the candidate by now, when its first failure was a matter of the machine
+    /// and the base did not meet it.
+    fn passes_now(&self, turn: &Turn, progress: &mut dyn FnMut(&str)) -> bool {
+        progress(&format!(
+            "{} ({}) failed for the machine's sake, it seems; trying once more",
+            turn.name.words(),
+            turn.route,
+        ));
+        let tried = self.in_fresh("again", self.commit, |stage_env| {
+            self.run_up_to(turn, self.plan, stage_env)
+        });
+        match tried {
+            Ok(Tried::Ran(second)) => second.status == StageStatus::Pass,
+            Ok(Tried::Not(_)) | Err(_) => false,
+        }
     }
 
     /// The same within the time that is left; `None` where none is, or where it was stopped.
@@ -105,32 +131,15 @@ impl SecondLook<'_> {
         ));
         let tried = self.in_fresh("base", base, |stage_env| {
             let known = self.commands_on_base(stage_env)?;
-            let is_same = |one: &PlannedStage| match &one.work {
-                Work::Run(command) => {
-                    let place = (one.name, &one.route, &command.dir);
-                    place == (turn.name, &turn.route, &turn.command.dir)
-                }
-                Work::Nothing(_) => false,
-            };
-            if known.stages.iter().any(is_same) {
+            if known.stages.iter().any(|one| is_same(one, turn)) {
                 self.run_up_to(turn, self.plan, stage_env)
             } else {
                 Ok(Tried::Not("the base has no such stage".to_owned()))
             }
         })?;
-        let stage = match tried {
-            Tried::Ran(stage) => stage,
-            Tried::Not(because) => return Ok(OnBase::Unknown(Some(because))),
-        };
-        Ok(match stage.status {
-            StageStatus::Pass => OnBase::Passes,
-            StageStatus::Fail => OnBase::Fails {
-                reason: stage.reason.unwrap_or_default(),
-                tests: stage.failed_tests,
-            },
-            StageStatus::Timeout | StageStatus::Error | StageStatus::Skipped => {
-                OnBase::Unknown(stage.reason)
-            }
+        Ok(match tried {
+            Tried::Ran(stage) => on_base(*stage),
+            Tried::Not(because) => OnBase::Unknown(Some(because)),
         })
     }
 
@@ -196,10 +205,15 @@ impl SecondLook<'_> {
                 return Ok(Tried::Not(format!("{} failed there", earlier.name.words())));
             }
         }
-        let Some(turn) = self.again(turn) else {
+        let Some(again) = self.again(turn) else {
             return no_time();
         };
-        Ok(Tried::Ran(Box::new(stages.run(&turn).stage)))
+        let stage = stages.run(&again).stage;
+        if stage.status == StageStatus::Timeout && again.within < turn.within {
+            // Less time than the first run had.
+            return no_time();
+        }
+        Ok(Tried::Ran(Box::new(stage)))
     }
 
     /// What the candidate changes of the base's files.
@@ -247,6 +261,17 @@ pub(super) fn with_reason(mut stage: Stage, more: Option<String>) -> Stage {
         stage.reason = Some(reason.unwrap_or(more));
     }
     stage
+}
+
+/// Whether a planned stage is the one of a turn, with whatever command.
+fn is_same(one: &PlannedStage, turn: &Turn) -> bool {
+    match &one.work {
+        Work::Run(command) => {
+            let place = (one.name, &one.route, &command.dir);
+            place == (turn.name, &turn.route, &turn.command.dir)
+        }
+        Work::Nothing(_) => false,
+    }
 }
 
 /// What came of a second run.

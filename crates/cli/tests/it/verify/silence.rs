@@ -55,8 +55,7 @@ const PYTHON: &[(&str, &str)] = &[
     ("test_a.py", "def test_a():\n    assert True\n"),
 ];
 
-const EXITS: &str =
-    "printf 'import os\\n\\ndef test_a():\\n    os._exit(0)\\n\\ndef test_b():\\n    assert False\\n'";
+const EXITS: &str = "printf 'import os\\n\\ndef test_a():\\n    os._exit(0)\\n\\ndef test_b():\\n    assert False\\n'";
 
 #[test]
 fn a_python_test_that_exits_fails() {
