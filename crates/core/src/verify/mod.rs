@@ -37,7 +37,7 @@ pub use fault::{
 pub use gate::{passed, promotable};
 pub use judge::{Judgement, Observation, category, judge, unstarted};
 pub use passed_env::passed_secrets;
-pub use plan::{Plan, PlannedStage, Service, StageCommand, StageTimeouts, Work};
+pub use plan::{Plan, PlannedStage, Service, StageCommand, StageTimeouts, TestedMember, Work};
 pub use quarantine::{expired, quarantined};
 pub use ready::{
     LineWatch, Ready, SERVICE_FAILED, SERVICE_PREFIX, SERVICE_WAITING, SMOKE_PREFIX, http_is_ready,
@@ -47,7 +47,7 @@ pub use rule_changes::{dropped, silenced, testing};
 pub use rules::Rules;
 pub use rules_from::RulesFrom;
 pub use sequence::{Next, Sequence, Turn, time_left};
-pub use tests_ran::{TestScan, TestsRan};
+pub use tests_ran::{TestScan, TestTotals, TestsRan};
 pub use tools::{install_hint, programs};
 pub use verdict::{VerdictKey, answered_by, is_reusable};
 pub use wanted::wanted;

@@ -7,7 +7,9 @@ mod failures;
 mod listing;
 mod runners;
 mod starts;
+mod units;
 
+use super::plan::TestedMember;
 use super::text;
 use crate::process::Stream;
 use runners::{Said, said_in};
@@ -28,6 +30,17 @@ pub enum TestsRan {
     CutShort,
 }
 
+/// What the output of a test stage adds up to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestTotals {
+    /// How many tests ran.
+    pub ran: TestsRan,
+    /// How many failures the summaries count.
+    pub failed: u64,
+    /// The changed members that no test exercised, as far as the output tells.
+    pub untested: Vec<String>,
+}
+
 /// Reads the output of a test stage, both streams, in pieces of any size.
 #[derive(Clone, Debug, Default)]
 pub struct TestScan {
@@ -35,6 +48,7 @@ pub struct TestScan {
     counts: Counts,
     open: starts::Open,
     failed: u64,
+    units: units::Units,
     /// The command is a runner that ends with a summary.
     must_summarize: bool,
 }
@@ -96,19 +110,20 @@ impl TestScan {
 
     /// What was said, the unfinished last lines included.
     pub fn finish(self) -> TestsRan {
-        self.totals().0
+        self.totals(&[]).ran
     }
 
-    /// The same, and how many tests the summaries count as failed.
-    pub fn totals(mut self) -> (TestsRan, u64) {
+    /// The same, with what failed, and which of these members no test exercised.
+    pub fn totals(mut self, members: &[TestedMember]) -> TestTotals {
         self.end_line(0);
         self.end_line(1);
         let total = self.counts.total();
         let is_silent = self.must_summarize && total == TestsRan::Unknown && !self.open.has_ended();
-        if (self.open.any() && !self.counts.is_listing) || is_silent {
-            (TestsRan::CutShort, self.failed)
-        } else {
-            (total, self.failed)
+        let is_cut = (self.open.any() && !self.counts.is_listing) || is_silent;
+        TestTotals {
+            ran: if is_cut { TestsRan::CutShort } else { total },
+            failed: self.failed,
+            untested: self.units.untested(members),
         }
     }
 
@@ -118,6 +133,12 @@ impl TestScan {
             self.counts.others = true;
         } else if !line.bytes.is_empty() {
             let line = text::printable(&line.bytes);
+            let source = if index == 0 {
+                Stream::Stdout
+            } else {
+                Stream::Stderr
+            };
+            self.units.take(source, line.trim());
             self.counts.take(line.trim());
             self.open.take(line.trim());
             let failed = failures::failures_in(line.trim()).unwrap_or(0);

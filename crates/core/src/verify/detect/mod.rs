@@ -293,6 +293,7 @@ fn plan_project(project: &Project, wanted: Vec<Wanted>, bounds: &Bounds) -> Vec<
             argv: w.argv,
             dir: project.dir.clone(),
             env: w.env,
+            members: w.members,
             timeout: bounds.timeouts.of(w.name),
             ..StageCommand::default()
         }),

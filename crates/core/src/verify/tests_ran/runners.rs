@@ -132,7 +132,7 @@ fn unittest_skips(line: &str) -> Option<Said> {
 
 /// `ok pkg 0.002s`, `ok pkg 0.002s [no tests to run]` or `? pkg [no test files]`, with tabs between; also
 /// within the lines of `-json`. `-list` prints bare names before the same `ok` (go 1.19.8).
-fn go(line: &str) -> Option<Said> {
+pub(super) fn go(line: &str) -> Option<Said> {
     let inner = line
         .split_once("\"Output\":\"")
         .map_or(line.to_owned(), |(_, rest)| {
