@@ -283,6 +283,8 @@ impl Pull {
         } else {
             PrState::Open
         };
+        // Of an open one it is a trial merge.
+        let merged_sha = commit_of(self.merge_commit_sha).filter(|_| state == PrState::Merged);
         Ok(PullRequest {
             number: self.number,
             title: self.title.unwrap_or_default(),
@@ -293,6 +295,7 @@ impl Pull {
             base: branch_of(self.base.branch, "base.ref")?,
             head_sha: commit_of(self.head.sha).ok_or_else(|| names_no("commit"))?,
             mergeable: self.mergeable,
+            merged_sha,
             updated_at: self.updated_at.unwrap_or(Timestamp::UNIX_EPOCH),
             url: self.html_url.unwrap_or_default(),
         })

@@ -231,6 +231,9 @@ pub struct PullRequest {
     pub head_sha: CommitSha,
     /// Whether it can be merged; `None` while the forge is still working it out, and in polls.
     pub mergeable: Option<bool>,
+    /// The commit that its merge left on the base; `None` where it is not merged, or the forge does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged_sha: Option<CommitSha>,
     /// When anything about it last changed, by the forge's clock.
     pub updated_at: Timestamp,
     /// A link for people.

@@ -224,3 +224,36 @@ fn a_project_without_tests_beside_another_answers_for_its_own_files_only() {
     assert_eq!(changed("Gemfile"), untested);
     assert_eq!(planned(&Scope::Everything), Ok(()));
 }
+
+#[test]
+fn each_changed_package_is_to_be_tested_by_itself_or_by_a_dependent() {
+    let package = |name: &str, uses: &[&str], tests: &[&str]| CargoPackage {
+        name: name.to_owned(),
+        dir: name.to_owned(),
+        uses: texts(uses),
+        tests: texts(tests),
+        ..CargoPackage::default()
+    };
+    let workspace = CargoWorkspace {
+        packages: vec![
+            package("a", &[], &["a", "it"]),
+            package("b", &["a"], &["b"]),
+            package("c", &[], &["c"]),
+        ],
+        ..CargoWorkspace::default()
+    };
+    let touched = ["a/src/lib.rs", "b/README.md", "c/src/lib.rs"];
+    let touched = Touched::Paths(touched.iter().map(|&path| path.to_owned()).collect());
+    let wanted = workspace.wanted(&touched);
+    let found: Vec<(&str, &[String])> = wanted
+        .iter()
+        .flat_map(|wanted| &wanted.members)
+        .map(|member| (member.name.as_str(), member.units.as_slice()))
+        .collect();
+    let expected = [("a", texts(&["a", "it", "b"])), ("c", texts(&["c"]))];
+    let expected: Vec<(&str, &[String])> = expected
+        .iter()
+        .map(|(name, units)| (*name, units.as_slice()))
+        .collect();
+    assert_eq!(found, expected);
+}

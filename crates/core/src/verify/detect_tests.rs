@@ -25,7 +25,7 @@ fn cargo(dir: &str) -> Project {
         dir: dir.to_owned(),
         uses: texts(uses),
         has_lib: true,
-        has_nightly_bench: false,
+        ..CargoPackage::default()
     };
     let workspace = CargoWorkspace {
         packages: vec![

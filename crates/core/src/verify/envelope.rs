@@ -299,6 +299,9 @@ pub struct Stage {
     /// The failing tests, as far as the output names them.
     #[serde(default)]
     pub failed_tests: Vec<String>,
+    /// How many tests ran, by the summaries of their runners; null where they do not say.
+    #[serde(default)]
+    pub tests: Option<StageTests>,
 }
 
 impl Stage {
@@ -323,8 +326,19 @@ impl Stage {
             reason: None,
             fault: None,
             failed_tests: Vec::new(),
+            tests: None,
         }
     }
+}
+
+/// The numbers of tests in a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StageTests {
+    /// At least this many ran.
+    pub ran: u64,
+    /// At least this many failed.
+    pub failed: u64,
 }
 
 fn required() -> bool {

@@ -1,7 +1,7 @@
 //! Whose fault a failed stage is: the candidate's, its base's, the environment's, or a flaky test's.
 
 use super::envelope::{Fault, Stage, StageEnd, StageStatus};
-use super::environment_fault::environment_fault;
+use super::environment_fault::{EnvironmentFault, environment_fault};
 use super::failed_tests::MOST;
 use crate::settings::FlakyTests;
 
@@ -13,18 +13,102 @@ pub enum OnBase {
     /// It passes: the change made it fail.
     Passes,
     /// It fails there as well.
-    Fails {
-        /// The reason.
-        reason: String,
-        /// The tests that fail there, as far as its output names them.
-        tests: Vec<String>,
-    },
+    Fails(BaseFailure),
+}
+
+/// How a stage fails on the base.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseFailure {
+    /// How its command ended.
+    pub ended: StageEnd,
+    /// The reason.
+    pub reason: String,
+    /// The tests that fail there, as far as its output names them.
+    pub tests: Vec<String>,
+    /// How many more its summaries count as failed.
+    pub unnamed: u64,
+}
+
+/// What a stage does on the base, by its run there.
+pub fn on_base(stage: Stage) -> OnBase {
+    let unnamed = unnamed(&stage);
+    match (stage.status, stage.ended) {
+        (StageStatus::Pass, _) => OnBase::Passes,
+        (StageStatus::Fail | StageStatus::Timeout, Some(ended)) => OnBase::Fails(BaseFailure {
+            ended,
+            reason: stage.reason.unwrap_or_default(),
+            tests: stage.failed_tests,
+            unnamed,
+        }),
+        (StageStatus::Fail | StageStatus::Timeout, None)
+        | (StageStatus::Error | StageStatus::Skipped, _) => OnBase::Unknown(stage.reason),
+    }
 }
 
 /// Whether a stage failed in a way that the candidate, its base or its tests can be to blame for.
 pub fn deserves_second_look(stage: &Stage) -> bool {
-    stage.status == StageStatus::Fail
-        && matches!(stage.ended, Some(StageEnd::Exited | StageEnd::Signalled))
+    let failed = match stage.status {
+        StageStatus::Fail | StageStatus::Timeout => stage.ended,
+        StageStatus::Pass | StageStatus::Error | StageStatus::Skipped => None,
+    };
+    match failed {
+        Some(
+            StageEnd::Exited
+            | StageEnd::Signalled
+            | StageEnd::TimedOut
+            | StageEnd::MemoryLimit
+            | StageEnd::ProcessLimit
+            | StageEnd::DiskLimit
+            | StageEnd::OutputLimit
+            | StageEnd::LeakedProcesses
+            | StageEnd::Tampered,
+        ) => true,
+        Some(StageEnd::Aborted | StageEnd::Infra) | None => false,
+    }
+}
+
+/// Whether a failed stage may pass when it is run again: its command ended, and was not ended.
+pub fn may_be_flaky(stage: &Stage) -> bool {
+    stage.status == StageStatus::Fail && stage.ended.is_some_and(ended_by_itself)
+}
+
+fn ended_by_itself(ended: StageEnd) -> bool {
+    match ended {
+        StageEnd::Exited | StageEnd::Signalled => true,
+        StageEnd::TimedOut
+        | StageEnd::MemoryLimit
+        | StageEnd::ProcessLimit
+        | StageEnd::DiskLimit
+        | StageEnd::OutputLimit
+        | StageEnd::LeakedProcesses
+        | StageEnd::Tampered
+        | StageEnd::Aborted
+        | StageEnd::Infra => false,
+    }
+}
+
+/// How many failing tests the summaries count besides those that the output names.
+fn unnamed(stage: &Stage) -> u64 {
+    let named = stage.failed_tests.len() as u64;
+    stage
+        .tests
+        .map_or(0, |tests| tests.failed.saturating_sub(named))
+}
+
+/// Whether what a failed stage prints blames the machine.
+pub fn blames_machine(stage: &Stage) -> bool {
+    may_be_flaky(stage) && environment_fault(stage).is_some()
+}
+
+/// A stage that failed for want of something of the machine, and passed on the same tree when it was run
+/// again: the fault was gone by then.
+pub fn gone(mut stage: Stage) -> Stage {
+    let why = stage.reason.as_deref().unwrap_or("it failed");
+    let fault = environment_fault(&stage).map_or("the machine", |fault| fault.reason);
+    stage.reason = Some(format!("{why}: {fault}; gone at the second try"));
+    stage.status = StageStatus::Error;
+    stage.fault = Some(Fault::Infra);
+    stage
 }
 
 /// A stage that failed first and then passed on the same tree. `passed` is the second run.
@@ -61,26 +145,11 @@ pub fn attributed(mut stage: Stage, on_base: &OnBase) -> Stage {
         .reason
         .clone()
         .unwrap_or_else(|| "it failed".to_owned());
-    let environment = || environment_fault(&stage);
+    let by_itself = may_be_flaky(&stage);
+    let environment = || environment_fault(&stage).filter(|_| by_itself);
     let (fault, reason) = match on_base {
         OnBase::Passes => (None, format!("{why}; it passes on the base")),
-        OnBase::Fails { reason, tests } => {
-            let own = stage
-                .failed_tests
-                .iter()
-                .filter(|test| !tests.contains(test));
-            let own: Vec<String> = own.cloned().collect();
-            // A list that was cut does not say what passes there.
-            if !own.is_empty() && !tests.is_empty() && tests.len() < MOST {
-                let own = super::text::named(&own, 5);
-                (None, format!("{why}; not failing on the base: {own}"))
-            } else if let Some(fault) = environment() {
-                (Some(Fault::Infra), format!("{why}: {}", fault.reason))
-            } else {
-                let reason = format!("{why}; it fails on the base as well: {reason}");
-                (Some(Fault::Baseline), reason)
-            }
-        }
+        OnBase::Fails(base) => compared(&stage, &why, base, environment()),
         OnBase::Unknown(uncompared) => match (environment(), uncompared) {
             (Some(fault), _) => (Some(Fault::Infra), format!("{why}: {}", fault.reason)),
             (None, Some(because)) => (
@@ -97,6 +166,52 @@ pub fn attributed(mut stage: Stage, on_base: &OnBase) -> Stage {
     stage.fault = fault;
     stage.reason = Some(reason);
     stage
+}
+
+/// Whose fault it is that a stage fails here and on the base, and why.
+fn compared(
+    stage: &Stage,
+    why: &str,
+    base: &BaseFailure,
+    environment: Option<EnvironmentFault>,
+) -> (Option<Fault>, String) {
+    let is_same_end = match stage.ended {
+        Some(ended) if ended_by_itself(ended) => ended_by_itself(base.ended),
+        ended => ended == Some(base.ended),
+    };
+    let own = stage
+        .failed_tests
+        .iter()
+        .filter(|test| !base.tests.contains(test));
+    let own: Vec<String> = own.cloned().collect();
+    // A list that was cut does not say what passes there.
+    let is_whole = !base.tests.is_empty() && base.tests.len() < MOST && base.unnamed == 0;
+    if !own.is_empty() && is_whole {
+        let own = super::text::named(&own, 5);
+        return (None, format!("{why}; not failing on the base: {own}"));
+    }
+    if let Some(fault) = environment {
+        return (Some(Fault::Infra), format!("{why}: {}", fault.reason));
+    }
+    if !is_same_end {
+        let reason = format!("{why}; on the base it ends otherwise: {}", base.reason);
+        return (None, reason);
+    }
+    let unnamed = match (unnamed(stage), base.unnamed) {
+        (0, _) if own.is_empty() => None,
+        (0, 0) => None,
+        (0, unnamed) => Some(("the output of the base", base.tests.len(), unnamed)),
+        (unnamed, _) => Some(("its output", stage.failed_tests.len(), unnamed)),
+    };
+    if let Some((output, named, unnamed)) = unnamed {
+        let counted = unnamed.saturating_add(named as u64);
+        let reason = format!(
+            "{why}; not compared with the base: {output} names {named} of {counted} failing tests"
+        );
+        return (None, reason);
+    }
+    let reason = format!("{why}; it fails on the base as well: {}", base.reason);
+    (Some(Fault::Baseline), reason)
 }
 
 #[cfg(test)]

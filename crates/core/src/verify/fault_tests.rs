@@ -1,5 +1,5 @@
 use super::*;
-use crate::verify::envelope::StageName;
+use crate::verify::envelope::{StageName, StageTests};
 
 fn stage(status: StageStatus, exit_code: i32, output: &str) -> Stage {
     Stage {
@@ -25,10 +25,12 @@ fn what_fails_on_the_base_as_well_is_not_the_candidates_fault() {
 }
 
 fn fails(reason: &str, tests: &[&str]) -> OnBase {
-    OnBase::Fails {
+    OnBase::Fails(BaseFailure {
+        ended: StageEnd::Exited,
         reason: reason.to_owned(),
         tests: tests.iter().map(|&test| test.to_owned()).collect(),
-    }
+        unnamed: 0,
+    })
 }
 
 #[test]
@@ -145,19 +147,116 @@ fn a_flaky_stage_passes_only_where_the_settings_allow_it() {
 }
 
 #[test]
-fn only_a_command_that_ended_by_itself_is_looked_at_again() {
-    for (ended, expected) in [
-        (StageEnd::Exited, true),
-        (StageEnd::Signalled, true),
-        (StageEnd::Tampered, false),
-        (StageEnd::MemoryLimit, false),
-        (StageEnd::LeakedProcesses, false),
+fn every_end_that_the_candidate_can_cause_is_compared_and_only_its_own_is_tried_again() {
+    for (ended, status, compared, tried) in [
+        (StageEnd::Exited, StageStatus::Fail, true, true),
+        (StageEnd::Signalled, StageStatus::Fail, true, true),
+        (StageEnd::Tampered, StageStatus::Fail, true, false),
+        (StageEnd::TimedOut, StageStatus::Timeout, true, false),
+        (StageEnd::MemoryLimit, StageStatus::Fail, true, false),
+        (StageEnd::OutputLimit, StageStatus::Fail, true, false),
+        (StageEnd::LeakedProcesses, StageStatus::Fail, true, false),
+        (StageEnd::Infra, StageStatus::Error, false, false),
+        (StageEnd::Aborted, StageStatus::Error, false, false),
+        (StageEnd::Exited, StageStatus::Pass, false, false),
     ] {
         let stage = Stage {
             ended: Some(ended),
-            ..failed("")
+            ..stage(status, 1, "")
         };
-        assert_eq!(deserves_second_look(&stage), expected, "{ended:?}");
+        let found = (deserves_second_look(&stage), may_be_flaky(&stage));
+        assert_eq!(found, (compared, tried), "{ended:?}");
     }
-    assert!(!deserves_second_look(&stage(StageStatus::Pass, 0, "")));
+}
+
+fn ended(ended: StageEnd, status: StageStatus, reason: &str) -> Stage {
+    Stage {
+        ended: Some(ended),
+        reason: Some(reason.to_owned()),
+        ..stage(status, 0, "write: No space left on device")
+    }
+}
+
+#[test]
+fn a_limit_that_the_base_reaches_as_well_is_not_the_candidates_fault() {
+    let late = || ended(StageEnd::TimedOut, StageStatus::Timeout, "too late");
+    let leaky = || ended(StageEnd::LeakedProcesses, StageStatus::Fail, "left 1");
+    let table = [
+        (late(), on_base(late()), Some(Fault::Baseline)),
+        (leaky(), on_base(leaky()), Some(Fault::Baseline)),
+        (late(), on_base(leaky()), None),
+        (leaky(), on_base(late()), None),
+        (late(), on_base(failed("")), None),
+        (failed("1 != 2"), on_base(late()), None),
+        (late(), OnBase::Passes, None),
+        (late(), OnBase::Unknown(None), None),
+    ];
+    for (stage, base, expected) in table {
+        let status = stage.status;
+        let found = attributed(stage, &base);
+        assert_eq!((found.fault, found.status), (expected, status), "{base:?}");
+    }
+}
+
+#[test]
+fn a_failure_of_which_not_every_test_is_named_is_not_the_bases() {
+    let with = |names: &[&str], failed_tests: u64| Stage {
+        failed_tests: names.iter().map(|&name| name.to_owned()).collect(),
+        tests: Some(StageTests {
+            ran: 9,
+            failed: failed_tests,
+        }),
+        ..failed("")
+    };
+    for (here, there, fault, end) in [
+        (
+            with(&["a"], 1),
+            with(&["a"], 1),
+            Some(Fault::Baseline),
+            "exit code 1",
+        ),
+        (
+            with(&["a"], 2),
+            with(&["a"], 1),
+            None,
+            "its output names 1 of 2 failing tests",
+        ),
+        (
+            with(&[], 1),
+            with(&[], 1),
+            None,
+            "its output names 0 of 1 failing tests",
+        ),
+        (
+            with(&["a", "b"], 2),
+            with(&["a"], 2),
+            None,
+            "the output of the base names 1 of 2 failing tests",
+        ),
+        (
+            with(&["a"], 1),
+            with(&["a"], 3),
+            Some(Fault::Baseline),
+            "exit code 1",
+        ),
+    ] {
+        let stage = attributed(here, &on_base(there));
+        assert_eq!(stage.fault, fault);
+        let reason = stage.reason.unwrap();
+        assert!(reason.ends_with(end), "{reason}");
+    }
+}
+
+#[test]
+fn a_fault_of_the_machine_that_is_gone_is_no_verdict() {
+    let first = failed("listen EADDRINUSE: address already in use");
+    assert!(blames_machine(&first));
+    assert!(!blames_machine(&failed("1 != 2")));
+    let stage = gone(first);
+    assert_eq!(
+        (stage.fault, stage.status),
+        (Some(Fault::Infra), StageStatus::Error)
+    );
+    let reason = "exit code 1: a port that it needs is taken; gone at the second try";
+    assert_eq!(stage.reason.as_deref(), Some(reason));
 }

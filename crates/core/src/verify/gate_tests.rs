@@ -34,6 +34,7 @@ fn passed(name: StageName) -> Stage {
         reason: None,
         fault: None,
         failed_tests: Vec::new(),
+        tests: None,
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Observation {
     pub tampered: Vec<String>,
     /// What a test runner said about how many tests ran.
     pub tests: TestsRan,
+    /// The changed members of a workspace that no test exercised.
+    pub untested: Vec<String>,
     /// The time bound it ran under.
     pub timeout: Duration,
     /// Why a program that must become ready did not, in the words of its helper.
@@ -88,6 +90,20 @@ pub fn judge(name: StageName, seen: &Observation) -> Judgement {
         {
             let reason = "exit code 0, but the test runner reports that no test ran";
             fail(StageEnd::Exited, reason)
+        }
+        End::Exited { code: 0 }
+            if name == StageName::TargetedTests && seen.tests == TestsRan::CutShort =>
+        {
+            let reason = "exit code 0, but its runner ended without a summary";
+            fail(StageEnd::Exited, reason)
+        }
+        End::Exited { code: 0 }
+            if name == StageName::TargetedTests && !seen.untested.is_empty() =>
+        {
+            let names = text::named(&seen.untested, 5);
+            let reason =
+                format!("exit code 0, but no test ran in {names}, nor in what depends on it");
+            fail(StageEnd::Exited, &reason)
         }
         End::Exited { code: 0 } => (StageStatus::Pass, StageEnd::Exited, None),
         End::Exited { code } => match &seen.not_ready {

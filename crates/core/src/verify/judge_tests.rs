@@ -6,6 +6,7 @@ fn seen(end: End) -> Observation {
         end,
         tampered: Vec::new(),
         tests: TestsRan::Unknown,
+        untested: Vec::new(),
         timeout: Duration::from_secs(30),
         not_ready: None,
     }
@@ -136,6 +137,33 @@ fn exit_code_zero_with_no_test_run_fails_only_where_tests_were_asked_for() {
     assert_eq!(
         judge(StageName::TargetedTests, &observation).status,
         StageStatus::Pass
+    );
+}
+
+#[test]
+fn exit_code_zero_of_a_runner_without_a_summary_fails_with_that_reason() {
+    let mut observation = seen(End::Exited { code: 0 });
+    observation.tests = TestsRan::CutShort;
+    let judged = judge(StageName::TargetedTests, &observation);
+    let reason = "exit code 0, but its runner ended without a summary";
+    assert_eq!(
+        (judged.status, judged.reason.as_deref()),
+        (StageStatus::Fail, Some(reason))
+    );
+    let compiled = judge(StageName::Compile, &observation);
+    assert_eq!(compiled.status, StageStatus::Pass);
+}
+
+#[test]
+fn a_changed_member_that_no_test_exercised_fails_with_its_name() {
+    let mut observation = seen(End::Exited { code: 0 });
+    observation.tests = TestsRan::Some(3);
+    observation.untested = vec!["api".to_owned()];
+    let judged = judge(StageName::TargetedTests, &observation);
+    let reason = "exit code 0, but no test ran in `api`, nor in what depends on it";
+    assert_eq!(
+        (judged.status, judged.reason.as_deref()),
+        (StageStatus::Fail, Some(reason))
     );
 }
 

@@ -45,6 +45,17 @@ pub struct StageCommand {
     pub ready: Option<Ready>,
     /// Programs that run beside it.
     pub services: Vec<Service>,
+    /// Changed members of a workspace, each of which some test of this command must exercise.
+    pub members: Vec<TestedMember>,
+}
+
+/// A changed member of a workspace, and whose tests exercise it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TestedMember {
+    /// Its name.
+    pub name: String,
+    /// The names of its own test binaries or packages, and of those that depend on it.
+    pub units: Vec<String>,
 }
 
 impl StageCommand {

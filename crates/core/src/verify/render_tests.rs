@@ -24,12 +24,14 @@ fn stage(name: StageName, status: StageStatus) -> Stage {
         reason: None,
         fault: None,
         failed_tests: Vec::new(),
+        tests: None,
     }
 }
 
 pub(super) fn failing() -> Verification {
     let mut tests = stage(StageName::TargetedTests, StageStatus::Fail);
     tests.exit_code = Some(101);
+    tests.tests = Some(StageTests { ran: 2, failed: 1 });
     tests.reason = Some("exit code 101".to_owned());
     tests.stdout_tail =
         "test adds ... FAILED\nassertion `left == right` failed\n```\n# not a heading\n".to_owned();

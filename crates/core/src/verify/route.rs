@@ -163,13 +163,13 @@ impl RouteProblem {
     }
 }
 
-/// The stages that `scope` needs. Every changed path must be covered by at least one route, and
-/// every route that covers one runs; a skipping route is reported only where nothing else covers.
-pub fn plan_routes(routes: &[Route], scope: &Scope) -> Result<Plan, RouteProblem> {
+/// The stages that the routes have for `scope`, and the changed paths that no route covers. Every route
+/// that covers a path runs; a skipping route is reported only where nothing else covers.
+pub fn split_routes(routes: &[Route], scope: &Scope) -> Result<(Plan, Vec<String>), RouteProblem> {
     let matchers = routes.iter().map(matchers).collect::<Result<Vec<_>, _>>()?;
     let changed = match scope {
         Scope::Everything => {
-            return Ok(plan_of(routes.iter()));
+            return Ok((plan_of(routes.iter()), Vec::new()));
         }
         Scope::Changed(paths) if paths.is_empty() => return Err(RouteProblem::NothingChanged),
         Scope::Changed(paths) => paths,
@@ -189,14 +189,11 @@ pub fn plan_routes(routes: &[Route], scope: &Scope) -> Result<Plan, RouteProblem
             used[covering[0]] = true;
         }
     }
-    if !missing.is_empty() {
-        return Err(RouteProblem::Uncovered(missing));
-    }
     let chosen = routes
         .iter()
         .zip(used)
         .filter_map(|(route, used)| used.then_some(route));
-    Ok(plan_of(chosen))
+    Ok((plan_of(chosen), missing))
 }
 
 fn plan_of<'a>(routes: impl Iterator<Item = &'a Route>) -> Plan {

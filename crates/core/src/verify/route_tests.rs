@@ -1,6 +1,16 @@
 use super::*;
 use std::time::Duration;
 
+/// The stages that `scope` needs. Every changed path must be covered by at least one route.
+fn plan_routes(routes: &[Route], scope: &Scope) -> Result<Plan, RouteProblem> {
+    let (plan, uncovered) = split_routes(routes, scope)?;
+    if uncovered.is_empty() {
+        Ok(plan)
+    } else {
+        Err(RouteProblem::Uncovered(uncovered))
+    }
+}
+
 fn run(name: &str, paths: &[&str]) -> Route {
     let command = StageCommand {
         argv: vec!["check".to_owned(), name.to_owned()],

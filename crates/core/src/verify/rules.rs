@@ -107,6 +107,11 @@ impl Rules {
         self.commands().any(names)
     }
 
+    /// Whether a stage belongs to a route of the settings, and not to a project that was detected.
+    pub fn has_route(&self, name: &str) -> bool {
+        self.routes.iter().any(|route| route.name == name)
+    }
+
     /// Every command of every route.
     fn commands(&self) -> impl Iterator<Item = &(StageName, StageCommand)> {
         self.routes.iter().flat_map(|route| match &route.rule {

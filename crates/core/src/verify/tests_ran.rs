@@ -3,9 +3,13 @@
 //! A run that exits with code 0 without running a test proves nothing. The scanner reads the
 //! whole output as it arrives, because the tail may contain only the last of many summaries.
 
+mod failures;
 mod listing;
 mod runners;
+mod starts;
+mod units;
 
+use super::plan::TestedMember;
 use super::text;
 use crate::process::Stream;
 use runners::{Said, said_in};
@@ -22,6 +26,19 @@ pub enum TestsRan {
     None,
     /// At least this many ran.
     Some(u64),
+    /// A runner began and ended without a summary, so that nobody knows what it ran.
+    CutShort,
+}
+
+/// What the output of a test stage adds up to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TestTotals {
+    /// How many tests ran.
+    pub ran: TestsRan,
+    /// How many failures the summaries count.
+    pub failed: u64,
+    /// The changed members that no test exercised, as far as the output tells.
+    pub untested: Vec<String>,
 }
 
 /// Reads the output of a test stage, both streams, in pieces of any size.
@@ -29,6 +46,11 @@ pub enum TestsRan {
 pub struct TestScan {
     lines: [Line; 2],
     counts: Counts,
+    open: starts::Open,
+    failed: u64,
+    units: units::Units,
+    /// The command is a runner that ends with a summary.
+    must_summarize: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -63,6 +85,7 @@ impl TestScan {
     pub fn of(argv: &[String]) -> Self {
         let mut scan = Self::default();
         scan.counts.is_listing = listing::lists_only(&argv.join(" "));
+        scan.must_summarize = starts::must_summarize(argv);
         scan
     }
 
@@ -86,10 +109,22 @@ impl TestScan {
     }
 
     /// What was said, the unfinished last lines included.
-    pub fn finish(mut self) -> TestsRan {
+    pub fn finish(self) -> TestsRan {
+        self.totals(&[]).ran
+    }
+
+    /// The same, with what failed, and which of these members no test exercised.
+    pub fn totals(mut self, members: &[TestedMember]) -> TestTotals {
         self.end_line(0);
         self.end_line(1);
-        self.counts.total()
+        let total = self.counts.total();
+        let is_silent = self.must_summarize && total == TestsRan::Unknown && !self.open.has_ended();
+        let is_cut = (self.open.any() && !self.counts.is_listing) || is_silent;
+        TestTotals {
+            ran: if is_cut { TestsRan::CutShort } else { total },
+            failed: self.failed,
+            untested: self.units.untested(members),
+        }
     }
 
     fn end_line(&mut self, index: usize) {
@@ -97,7 +132,17 @@ impl TestScan {
         if line.overlong {
             self.counts.others = true;
         } else if !line.bytes.is_empty() {
-            self.counts.take(text::printable(&line.bytes).trim());
+            let line = text::printable(&line.bytes);
+            let source = if index == 0 {
+                Stream::Stdout
+            } else {
+                Stream::Stderr
+            };
+            self.units.take(source, line.trim());
+            self.counts.take(line.trim());
+            self.open.take(line.trim());
+            let failed = failures::failures_in(line.trim()).unwrap_or(0);
+            self.failed = self.failed.saturating_add(failed);
         }
     }
 }

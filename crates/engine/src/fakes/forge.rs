@@ -234,6 +234,7 @@ impl Forge for FakeForge {
             base: new.base.clone(),
             head_sha: CommitSha::new(head_sha),
             mergeable: None,
+            merged_sha: None,
             updated_at: at,
             url: format!("fake:{number}"),
         };
@@ -402,7 +403,11 @@ impl Forge for FakeForge {
             reason: reason.to_owned(),
         };
         match found.state {
-            PrState::Merged => return Ok(MergeOutcome::Merged { sha: None }),
+            PrState::Merged => {
+                return Ok(MergeOutcome::Merged {
+                    sha: found.merged_sha,
+                });
+            }
             PrState::Closed => return Ok(refused("the pull request is closed")),
             PrState::Open if found.head_sha != *expected_head => {
                 return Ok(MergeOutcome::HeadMoved);
@@ -418,9 +423,10 @@ impl Forge for FakeForge {
         let at = state.tick(&self.clock);
         let merged = state.require_mut(pr)?;
         merged.state = PrState::Merged;
+        merged.merged_sha = Some(CommitSha::new(sha));
         merged.updated_at = at;
         Ok(MergeOutcome::Merged {
-            sha: Some(CommitSha::new(sha)),
+            sha: merged.merged_sha.clone(),
         })
     }
 

@@ -103,6 +103,7 @@ impl PromotionGate for FakeGate {
                 reason: None,
                 fault: None,
                 failed_tests: Vec::new(),
+                tests: None,
             }],
             failure: (!passes).then(|| Failure {
                 category: FailureCategory::Test,

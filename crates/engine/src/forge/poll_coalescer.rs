@@ -238,6 +238,7 @@ mod tests {
             base: BranchName::parse("main").unwrap(),
             head_sha: CommitSha::new("a".repeat(40)),
             mergeable: None,
+            merged_sha: None,
             updated_at: at(0),
             url: String::new(),
         }

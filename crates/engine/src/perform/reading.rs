@@ -49,6 +49,7 @@ pub(super) fn read(
     Ok(PollResult {
         state: pull_request.map(|found| found.state),
         head: pull_request.map(|found| found.head_sha.clone()),
+        merged_sha: pull_request.and_then(|found| found.merged_sha.clone()),
         next: sorted.next(since, &polled),
         comments: sorted.comments,
         ignored: sorted.ignored,

@@ -180,6 +180,7 @@ impl Contract<'_> {
                 end,
                 tampered,
                 tests: TestsRan::Unknown,
+                untested: Vec::new(),
                 timeout: turn.within,
                 not_ready: None,
             },

@@ -40,6 +40,12 @@ pub(super) struct World {
     pub(super) fails_times: Option<usize>,
     pub(super) files: Vec<String>,
     pub(super) output: &'static str,
+    /// What commands print on the base, where that is something else.
+    pub(super) output_on_base: Option<&'static str>,
+    /// Whether no project can be read: on the candidate, and on the base.
+    pub(super) unreadable: (bool, bool),
+    /// Makefile targets of the base, where they are others.
+    pub(super) targets_on_base: Option<&'static [&'static str]>,
     pub(super) wants: Option<&'static str>,
     pub(super) missing: Vec<LayerName>,
     /// What the tools are; none for a machine that cannot tell.
@@ -60,6 +66,9 @@ impl World {
         self.log.lock().unwrap().contains(&format!("run {program}"))
     }
 }
+
+/// Where the base's workspaces are.
+const BASE_PATH: &str = "/b";
 
 fn broken(what: &str) -> Problem {
     Problem::new(Kind::StorageFailed, format!("{what} is broken"))
@@ -128,7 +137,11 @@ impl Workspaces for World {
         Ok(Workspace {
             id: run.to_string(),
             repo: repo.to_path_buf(),
-            path: "/w".into(),
+            path: if commit.as_str() == BASE {
+                BASE_PATH.into()
+            } else {
+                "/w".into()
+            },
             tmp: "/t".into(),
             env: Vec::new(),
             passed: Vec::new(),
@@ -183,7 +196,13 @@ impl Workspaces for World {
 }
 
 impl Projects for World {
-    fn read(&self, _: &StageEnv, _: &CancelToken) -> Result<Vec<Project>, Problem> {
+    fn read(&self, stage_env: &StageEnv, _: &CancelToken) -> Result<Vec<Project>, Problem> {
+        let is_base = stage_env.workspace.path == Path::new(BASE_PATH);
+        let (here, there) = self.unreadable;
+        if if is_base { there } else { here } {
+            let what = "`package.json` cannot be read";
+            return Err(Problem::new(Kind::ProjectUnreadable, what));
+        }
         let project = |dir: &str, targets: &[&str]| {
             let makefile = Makefile {
                 targets: targets.iter().map(|&target| target.to_owned()).collect(),
@@ -192,7 +211,8 @@ impl Projects for World {
             Project::new(dir, ProjectKind::Make(makefile))
         };
         let docs = self.has_untested_docs.then(|| project("docs", &["build"]));
-        let root = project("", &["build", "test"]);
+        let on_base = self.targets_on_base.filter(|_| is_base);
+        let root = project("", on_base.unwrap_or(&["build", "test"]));
         Ok(std::iter::once(root).chain(docs).collect())
     }
 }
@@ -258,15 +278,16 @@ impl ProcessRunner for World {
             ));
         }
         self.note(format!("run {program}"));
-        sink.chunk(Stream::Stdout, self.output.as_bytes());
+        let is_base = spec.cwd.starts_with(BASE_PATH);
+        let on_base = self.output_on_base.filter(|_| is_base);
+        let output = on_base.unwrap_or(self.output);
+        sink.chunk(Stream::Stdout, output.as_bytes());
         if let Some(host) = self.wants.filter(|_| spec.isolation.reports_names) {
             let host = host.to_owned();
             sink.refused(&Refused::NotAllowed { host });
         }
         let run = format!("run {program}");
         let log = self.log.lock().unwrap().clone();
-        let opened = log.iter().rfind(|one| one.starts_with("open "));
-        let is_base = opened.is_some_and(|one| one == "open 2");
         let ran = log.iter().filter(|one| **one == run).count();
         let ends = if is_base {
             &self.ends_on_base
@@ -298,7 +319,7 @@ impl ProcessRunner for World {
             duration_ms: 5,
             stdout: StreamReport {
                 log_error: None,
-                tail: self.output.as_bytes().to_vec(),
+                tail: output.as_bytes().to_vec(),
                 total_bytes: 1_000,
                 log: None,
             },

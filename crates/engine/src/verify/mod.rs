@@ -6,6 +6,7 @@ mod envelope;
 mod fake_world;
 mod known;
 mod ports;
+mod rule_changes;
 mod second_look;
 mod service;
 mod stage;

@@ -6,11 +6,11 @@ use super::verifier::{Verifier, VerifyRequest};
 use crate::CancelToken;
 use drive_core::Problem;
 use drive_core::ids::{CommitSha, RunId};
-use drive_core::settings::{Baseline, Day, FlakyTests};
+use drive_core::settings::{Day, FlakyTests};
 use drive_core::time::Timestamp;
 use drive_core::verify::{
-    OnBase, Plan, PlannedStage, Scope, Stage, StageStatus, Turn, Work, attributed,
-    deserves_second_look, expired, flaky, quarantined, time_left,
+    OnBase, Plan, PlannedStage, Scope, Stage, StageStatus, Turn, Work, attributed, blames_machine,
+    deserves_second_look, expired, flaky, gone, may_be_flaky, on_base, quarantined, time_left,
 };
 
 /// What a second look needs to know.
@@ -21,6 +21,8 @@ pub(super) struct SecondLook<'a> {
     pub(super) plan: &'a Plan,
     /// The commit that is judged.
     pub(super) commit: &'a CommitSha,
+    /// The files of its tree.
+    pub(super) files: &'a [String],
     /// What the candidate changes.
     pub(super) scope: &'a Scope,
     /// What the candidate was merged into.
@@ -38,8 +40,13 @@ impl SecondLook<'_> {
         let rules = &self.request.rules;
         let today = Day::of(self.verifier.clock.now());
         let mut known = quarantined(&stage, &rules.quarantine, today);
-        // A test that is known to be flaky gets its second chance without being asked for.
-        let retries = rules.retries.max(u32::from(known.is_some()));
+        // A test that is known to be flaky gets its second chance without being asked for. What reached a
+        // limit would reach it again.
+        let retries = if may_be_flaky(&stage) {
+            rules.retries.max(u32::from(known.is_some()))
+        } else {
+            0
+        };
         let mut unmade = None;
         for attempt in 1..=retries {
             progress(&format!(
@@ -77,7 +84,28 @@ impl SecondLook<'_> {
             // Nothing is concluded from a comparison that did not take place.
             OnBase::Unknown(Some(problem.to_string()))
         });
+        let may_be_gone = on_base == OnBase::Passes && retries == 0 && blames_machine(&stage);
+        if may_be_gone && self.passes_now(turn, progress) {
+            return gone(stage);
+        }
         with_reason(with_reason(attributed(stage, &on_base), over), unmade)
+    }
+
+    /// Whether the stage passes on the candidate by now, when its first failure was a matter of the machine
+    /// and the base did not meet it.
+    fn passes_now(&self, turn: &Turn, progress: &mut dyn FnMut(&str)) -> bool {
+        progress(&format!(
+            "{} ({}) failed for the machine's sake, it seems; trying once more",
+            turn.name.words(),
+            turn.route,
+        ));
+        let tried = self.in_fresh("again", self.commit, |stage_env| {
+            self.run_up_to(turn, self.plan, stage_env)
+        });
+        match tried {
+            Ok(Tried::Ran(second)) => second.status == StageStatus::Pass,
+            Ok(Tried::Not(_)) | Err(_) => false,
+        }
     }
 
     /// The same within the time that is left; `None` where none is, or where it was stopped.
@@ -92,7 +120,7 @@ impl SecondLook<'_> {
 
     /// Runs the stages of the route up to the failed one on the base.
     fn on_base(&self, turn: &Turn, progress: &mut dyn FnMut(&str)) -> Result<OnBase, Problem> {
-        let (Some(base), Baseline::OnFailure) = (self.base, self.request.rules.baseline) else {
+        let Some(base) = self.compared_base() else {
             return Ok(OnBase::Unknown(None));
         };
         progress(&format!(
@@ -103,42 +131,25 @@ impl SecondLook<'_> {
         ));
         let tried = self.in_fresh("base", base, |stage_env| {
             let known = self.commands_on_base(stage_env)?;
-            let is_same = |one: &PlannedStage| match &one.work {
-                Work::Run(command) => {
-                    let place = (one.name, &one.route, &command.dir);
-                    place == (turn.name, &turn.route, &turn.command.dir)
-                }
-                Work::Nothing(_) => false,
-            };
-            if known.stages.iter().any(is_same) {
+            if known.stages.iter().any(|one| is_same(one, turn)) {
                 self.run_up_to(turn, self.plan, stage_env)
             } else {
                 Ok(Tried::Not("the base has no such stage".to_owned()))
             }
         })?;
-        let stage = match tried {
-            Tried::Ran(stage) => stage,
-            Tried::Not(because) => return Ok(OnBase::Unknown(Some(because))),
-        };
-        Ok(match stage.status {
-            StageStatus::Pass => OnBase::Passes,
-            StageStatus::Fail => OnBase::Fails {
-                reason: stage.reason.unwrap_or_default(),
-                tests: stage.failed_tests,
-            },
-            StageStatus::Timeout | StageStatus::Error | StageStatus::Skipped => {
-                OnBase::Unknown(stage.reason)
-            }
+        Ok(match tried {
+            Tried::Ran(stage) => on_base(*stage),
+            Tried::Not(because) => OnBase::Unknown(Some(because)),
         })
     }
 
     /// Does something in a workspace of its own, and removes that.
-    fn in_fresh(
+    pub(super) fn in_fresh<T>(
         &self,
         what: &str,
         commit: &CommitSha,
-        act: impl FnOnce(&StageEnv) -> Result<Tried, Problem>,
-    ) -> Result<Tried, Problem> {
+        act: impl FnOnce(&StageEnv) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
         let run = RunId::new(format!("{}-{what}", self.request.run));
         let workspaces = self.verifier.workspaces;
         let rules = &self.request.rules;
@@ -154,7 +165,12 @@ impl SecondLook<'_> {
     }
 
     /// The stage, after the earlier ones of its route.
-    fn run_up_to(&self, turn: &Turn, plan: &Plan, stage_env: &StageEnv) -> Result<Tried, Problem> {
+    pub(super) fn run_up_to(
+        &self,
+        turn: &Turn,
+        plan: &Plan,
+        stage_env: &StageEnv,
+    ) -> Result<Tried, Problem> {
         let stages = StageRunner {
             runner: self.verifier.runner,
             workspaces: self.verifier.workspaces,
@@ -189,14 +205,19 @@ impl SecondLook<'_> {
                 return Ok(Tried::Not(format!("{} failed there", earlier.name.words())));
             }
         }
-        let Some(turn) = self.again(turn) else {
+        let Some(again) = self.again(turn) else {
             return no_time();
         };
-        Ok(Tried::Ran(Box::new(stages.run(&turn).stage)))
+        let stage = stages.run(&again).stage;
+        if stage.status == StageStatus::Timeout && again.within < turn.within {
+            // Less time than the first run had.
+            return no_time();
+        }
+        Ok(Tried::Ran(Box::new(stage)))
     }
 
     /// What the candidate changes of the base's files.
-    fn known_on_base(&self, stage_env: &StageEnv) -> Scope {
+    pub(super) fn known_on_base(&self, stage_env: &StageEnv) -> Scope {
         match self.scope {
             Scope::Everything => Scope::Everything,
             Scope::Changed(paths) => {
@@ -208,35 +229,33 @@ impl SecondLook<'_> {
     }
 
     /// What the base itself would be verified by: what it does not have cannot fail there.
-    fn commands_on_base(&self, stage_env: &StageEnv) -> Result<Plan, Problem> {
-        if self.request.rules.routes.is_empty() {
-            let plan = |scope: &Scope| self.verifier.plan(stage_env, scope, self.cancel);
-            let everything = plan(&Scope::Everything);
-            // A project elsewhere in the tree that cannot be planned says nothing about this one.
-            let plan = everything.or_else(|_| plan(&self.known_on_base(stage_env)));
-            return Ok(plan.unwrap_or_default());
-        }
+    pub(super) fn commands_on_base(&self, stage_env: &StageEnv) -> Result<Plan, Problem> {
+        let rules = &self.request.rules;
         let files = &stage_env.workspace.files;
-        let covered = self.request.rules.routes.iter().filter(|route| {
+        let covered = rules.routes.iter().filter(|route| {
             // A bad glob was reported before the first stage.
             route
                 .covers_any(files.iter().map(String::as_str))
                 .unwrap_or(false)
         });
         let names: Vec<&String> = covered.map(|route| &route.name).collect();
-        let stages = self.plan.stages.iter();
-        Ok(Plan {
-            stages: stages
-                .filter(|stage| names.contains(&&stage.route))
-                .cloned()
-                .collect(),
-            notes: Vec::new(),
-        })
+        let own = self.plan.stages.iter();
+        let own = own.filter(|stage| names.contains(&&stage.route));
+        let mut stages: Vec<PlannedStage> = own.cloned().collect();
+        let is_detected = |stage: &PlannedStage| !rules.has_route(&stage.route);
+        if self.plan.stages.iter().any(is_detected) {
+            let plan = |scope: &Scope| self.verifier.detected(stage_env, scope, self.cancel);
+            let everything = plan(&Scope::Everything);
+            // A project elsewhere in the tree that cannot be planned says nothing about this one.
+            let plan = everything.or_else(|_| plan(&self.known_on_base(stage_env)));
+            stages.extend(plan.unwrap_or_default().stages);
+        }
+        Ok(Plan::ordered(stages, Vec::new()))
     }
 }
 
 /// The stage with one more reason for its end.
-fn with_reason(mut stage: Stage, more: Option<String>) -> Stage {
+pub(super) fn with_reason(mut stage: Stage, more: Option<String>) -> Stage {
     if let Some(more) = more {
         let reason = stage.reason.map(|reason| format!("{reason}; {more}"));
         stage.reason = Some(reason.unwrap_or(more));
@@ -244,8 +263,19 @@ fn with_reason(mut stage: Stage, more: Option<String>) -> Stage {
     stage
 }
 
+/// Whether a planned stage is the one of a turn, with whatever command.
+fn is_same(one: &PlannedStage, turn: &Turn) -> bool {
+    match &one.work {
+        Work::Run(command) => {
+            let place = (one.name, &one.route, &command.dir);
+            place == (turn.name, &turn.route, &turn.command.dir)
+        }
+        Work::Nothing(_) => false,
+    }
+}
+
 /// What came of a second run.
-enum Tried {
+pub(super) enum Tried {
     /// The stage ran.
     Ran(Box<Stage>),
     /// It did not, for this reason.

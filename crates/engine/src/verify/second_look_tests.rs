@@ -164,3 +164,79 @@ fn a_stage_that_passes_at_another_try_is_flaky_and_passes_only_where_allowed() {
         assert_eq!(log.iter().filter(|one| *one == "open 4").count(), 2);
     }
 }
+
+#[test]
+fn a_limit_is_compared_with_the_base_and_not_tried_again() {
+    let late = || End::TimedOut {
+        bound: drive_core::process::TimeBound::Wall,
+    };
+    for (end, on_base, overall, category) in [
+        (
+            late(),
+            vec![("test", late())],
+            Overall::Timeout,
+            FailureCategory::Baseline,
+        ),
+        (
+            late(),
+            Vec::new(),
+            Overall::Timeout,
+            FailureCategory::Timeout,
+        ),
+        (
+            End::MemoryLimit,
+            vec![("test", End::MemoryLimit)],
+            Overall::Fail,
+            FailureCategory::Baseline,
+        ),
+        (
+            End::LeakedProcesses { count: 1 },
+            vec![("test", End::Exited { code: 1 })],
+            Overall::Fail,
+            FailureCategory::Resource,
+        ),
+    ] {
+        let world = World {
+            ends: vec![("test", end)],
+            ..red(&on_base)
+        };
+        let mut request = request(vec![three()]);
+        request.rules.baseline = Baseline::OnFailure;
+        request.rules.retries = 2;
+        let verified = verify(&world, &request);
+        let expected = (overall, Some(category), Some(Class::Work));
+        assert_eq!(verdict(&verified), expected);
+        assert!(!promoted(&verified.report, HEAD, BASE));
+        let log = world.log.lock().unwrap();
+        assert_eq!(log.iter().filter(|one| *one == "open 4").count(), 1);
+    }
+}
+
+#[test]
+fn a_fault_of_the_machine_that_is_gone_on_the_base_is_looked_for_once_more() {
+    let world = |fails_times| World {
+        output: "Error: listen EADDRINUSE: address already in use",
+        fails_times,
+        ..red(&[])
+    };
+    let gone = world(Some(1));
+    let verified = compared(&gone, vec![three()]);
+    assert_eq!(
+        verdict(&verified),
+        (
+            Overall::Error,
+            Some(FailureCategory::Infra),
+            Some(Class::Environment)
+        )
+    );
+    let reason = verified.report.failure.clone().unwrap().reason;
+    assert!(reason.ends_with("gone at the second try"), "{reason}");
+    assert!(!promoted(&verified.report, HEAD, BASE));
+    let stays = world(None);
+    let verified = compared(&stays, vec![three()]);
+    assert_eq!(verdict(&verified).1, Some(FailureCategory::Test));
+    for world in [gone, stays] {
+        let log = world.log.lock().unwrap();
+        assert_eq!(log.iter().filter(|one| *one == "open 4").count(), 2);
+    }
+}

@@ -11,7 +11,7 @@ use drive_core::problem::Kind;
 use drive_core::time::{self, Timestamp};
 use drive_core::verify::{
     Failure, FailureCategory, Fault, Next, Overall, Scope, Sequence, Stage, StageStatus,
-    VerdictKey, Verification, plan_routes,
+    VerdictKey, Verification, split_routes,
 };
 use drive_core::{Class, Problem};
 
@@ -129,7 +129,7 @@ impl Verifier<'_> {
                 .merge(repo, &base, &head)
                 .map_err(unmergeable)?
             {
-                Merging::Conflicts(paths) => return Err(Stop::Policy(conflict(&paths))),
+                Merging::Conflicts(paths) => return Err(Stop::Failed(conflict(&paths))),
                 Merging::Clean { commit, tree } => {
                     draft.candidate.merged_tree_sha = Some(tree);
                     (commit, base)
@@ -140,8 +140,8 @@ impl Verifier<'_> {
         draft.protect(&request.rules, &changed)?;
         let scope = Scope::Changed(changed);
         if !request.rules.routes.is_empty() {
-            // Explicit routes need no tree: an uncovered path is known before anything is made.
-            plan_routes(&request.rules.routes, &scope)?;
+            // Explicit routes need no tree: a bad one is known before anything is made.
+            split_routes(&request.rules.routes, &scope)?;
         }
         Ok((commit, scope))
     }
@@ -161,19 +161,27 @@ impl Verifier<'_> {
         draft: &mut ReportDraft,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Ending, Stop> {
-        let plan = self.plan(stage_env, scope, cancel)?;
-        draft.notes.extend(plan.notes.iter().cloned());
         let base = draft.candidate.base_sha.clone();
+        let plan = match self.plan(stage_env, scope, cancel) {
+            Ok(plan) => plan,
+            Err(stop) => return Err(self.unplanned(stop, request, base.as_ref(), cancel)),
+        };
+        draft.notes.extend(plan.notes.iter().cloned());
         let second_look = SecondLook {
             verifier: self,
             request,
             plan: &plan.clone(),
             commit,
+            files: &stage_env.workspace.files,
             scope,
             base: base.as_ref(),
             deadline,
             cancel,
         };
+        let dropped = second_look.dropped(progress)?;
+        if let Some(failure) = dropped {
+            return Err(Stop::Failed(failure));
+        }
         let stages = StageRunner {
             runner: self.runner,
             workspaces: self.workspaces,
@@ -204,7 +212,13 @@ impl Verifier<'_> {
             drop(spare);
             for (one, turn) in ran.into_iter().zip(&turns) {
                 note_run(&one, draft, progress);
-                let stage = second_look.take(one.stage, turn, progress);
+                let stage = match one.stage.status {
+                    StageStatus::Pass => second_look.counted(one.stage, turn, progress),
+                    StageStatus::Fail
+                    | StageStatus::Timeout
+                    | StageStatus::Error
+                    | StageStatus::Skipped => second_look.take(one.stage, turn, progress),
+                };
                 if stage.fault == Some(Fault::Flaky) && stage.status == StageStatus::Pass {
                     let why = stage.reason.as_deref().unwrap_or_default();
                     let name = stage.name.words();
@@ -274,7 +288,7 @@ impl Drop for Closing<'_> {
 impl Stop {
     fn into_ending(self) -> (Ending, Option<Class>) {
         match self {
-            Stop::Policy(failure) => (
+            Stop::Failed(failure) => (
                 (Vec::new(), Overall::Fail, Some(failure)),
                 Some(Class::Work),
             ),
@@ -301,7 +315,7 @@ fn unmergeable(problem: Problem) -> Stop {
     if problem.kind != Kind::HistoryUnrelated {
         return Stop::Problem(problem);
     }
-    Stop::Policy(Failure {
+    Stop::Failed(Failure {
         category: FailureCategory::Policy,
         reason: problem.to_string(),
         stage: None,

@@ -135,10 +135,6 @@ fn without_settings_the_detectors_decide() {
 fn preflight_failures_make_no_workspace() {
     let mut unknown = request(vec![three()]);
     unknown.revision = "gone".to_owned();
-    let uncovered = World {
-        changed: vec!["src/a".to_owned(), "tools/x".to_owned()],
-        ..World::default()
-    };
     let conflicting = World {
         conflicts: vec!["src/a".to_owned()],
         ..world()
@@ -150,12 +146,6 @@ fn preflight_failures_make_no_workspace() {
             unknown,
             (Overall::Error, policy, Some(Class::Usage)),
             "unknown revision `gone`",
-        ),
-        (
-            uncovered,
-            request(vec![three()]),
-            (Overall::Fail, policy, Some(Class::Work)),
-            "`tools/x` is not covered by any route",
         ),
         (
             conflicting,
@@ -425,6 +415,9 @@ fn a_host_that_a_stage_wanted_is_in_the_notes_with_the_setting_that_allows_it() 
 
 #[path = "second_look_tests.rs"]
 mod second_look;
+
+#[path = "rule_changes_tests.rs"]
+mod rule_changes;
 
 #[path = "known_tests.rs"]
 mod known_tests;

@@ -10,8 +10,8 @@ use drive_core::problem::{Kind, Problem};
 use drive_core::process::{End, Layer, ProcessReport, Stream, StreamReport};
 use drive_core::verify::{
     Judgement, Observation, SERVICE_FAILED, SERVICE_PREFIX, SERVICE_WAITING, SMOKE_PREFIX, Service,
-    Stage, StageCommand, StageName, StageResource, StageStatus, TestScan, TestsRan, Turn,
-    failed_tests, judge, passed_secrets, text, unstarted, wanted,
+    Stage, StageCommand, StageName, StageResource, StageStatus, StageTests, TestScan, TestTotals,
+    TestsRan, Turn, failed_tests, judge, passed_secrets, text, unstarted, wanted,
 };
 use serde::Serialize;
 use std::borrow::Cow;
@@ -102,7 +102,7 @@ impl StageRunner<'_> {
         let rules = &self.stage_env.rules;
         let network = turn.command.network.unwrap_or(rules.network);
         let hosts = scan.refused.iter();
-        let hosts = hosts.map(|refused| wanted(refused, network, !rules.routes.is_empty()));
+        let hosts = hosts.map(|refused| wanted(refused, network, rules.has_route(&turn.route)));
         let hosts = match self.secrets() {
             Some(secrets) => hosts.map(|host| secrets.redact(&host)).collect(),
             None => hosts.collect(),
@@ -110,7 +110,13 @@ impl StageRunner<'_> {
         match ran {
             Ok(mut report) => RanStage {
                 layers: std::mem::take(&mut report.layers),
-                stage: self.judged(turn, &spec, report, scan.tests.finish(), others),
+                stage: self.judged(
+                    turn,
+                    &spec,
+                    report,
+                    scan.tests.totals(&turn.command.members),
+                    others,
+                ),
                 hosts,
             },
             Err(problem) => refused(&problem, hosts),
@@ -191,7 +197,7 @@ impl StageRunner<'_> {
         turn: &Turn,
         spec: &CommandSpec,
         report: ProcessReport,
-        tests: TestsRan,
+        totals: TestTotals,
         others: &[&str],
     ) -> Stage {
         let is_of_others = |path: &String| {
@@ -225,7 +231,8 @@ impl StageRunner<'_> {
             &Observation {
                 end,
                 tampered,
-                tests,
+                tests: totals.ran,
+                untested: totals.untested,
                 timeout: turn.within,
                 not_ready,
             },
@@ -242,6 +249,16 @@ impl StageRunner<'_> {
             cpu_system_micros: report.resources.cpu_system_micros,
         };
         stage.leaked_processes = report.leaked;
+        let ran = match totals.ran {
+            TestsRan::None => Some(0),
+            TestsRan::Some(ran) => Some(ran),
+            TestsRan::Unknown | TestsRan::CutShort => None,
+        };
+        let counted = turn.name == StageName::TargetedTests;
+        stage.tests = ran.filter(|_| counted).map(|ran| StageTests {
+            ran,
+            failed: totals.failed,
+        });
         if stage.status == StageStatus::Fail && stage.name == StageName::TargetedTests {
             let output = format!("{}\n{}", stage.stdout_tail, stage.stderr_tail);
             let services = turn.command.services.iter();
@@ -265,6 +282,7 @@ impl StageRunner<'_> {
             end: unstarted(program, problem),
             tampered: Vec::new(),
             tests: TestsRan::Unknown,
+            untested: Vec::new(),
             timeout: turn.within,
             not_ready: Some(problem.to_string()),
         };

@@ -7,8 +7,8 @@ use crate::ports::{Clock, ProcessRunner};
 use drive_core::Problem;
 use drive_core::ids::RunId;
 use drive_core::verify::{
-    Failure, FailureCategory, Plan, RouteProblem, Rules, RulesFrom, Scope, Verification,
-    plan_routes,
+    Failure, FailureCategory, Plan, RouteProblem, Rules, RulesFrom, Scope, Verification, detect,
+    split_routes,
 };
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -75,27 +75,45 @@ pub struct Verifier<'a> {
 }
 
 impl Verifier<'_> {
-    /// The stages that a scope needs in this workspace.
+    /// The stages that a scope needs in this workspace: those of the routes, and of the projects of what
+    /// no route covers.
     pub(super) fn plan(
         &self,
         stage_env: &StageEnv,
         scope: &Scope,
         cancel: &CancelToken,
     ) -> Result<Plan, Stop> {
-        if stage_env.rules.routes.is_empty() {
-            let projects = self.projects.read(stage_env, cancel)?;
-            let bounds = stage_env.rules.bounds();
-            return Ok(drive_core::verify::detect::plan_projects(
-                &projects, scope, &bounds,
-            )?);
+        let routes = &stage_env.rules.routes;
+        if routes.is_empty() {
+            return self.detected(stage_env, scope, cancel);
         }
-        Ok(plan_routes(&stage_env.rules.routes, scope)?)
+        let (plan, uncovered) = split_routes(routes, scope)?;
+        if uncovered.is_empty() {
+            return Ok(plan);
+        }
+        let uncovered = Scope::Changed(uncovered);
+        let detected = self.detected(stage_env, &uncovered, cancel)?;
+        let stages = plan.stages.into_iter().chain(detected.stages);
+        Ok(Plan::ordered(stages.collect(), detected.notes))
+    }
+
+    /// The stages that a scope needs by the projects of this workspace.
+    pub(super) fn detected(
+        &self,
+        stage_env: &StageEnv,
+        scope: &Scope,
+        cancel: &CancelToken,
+    ) -> Result<Plan, Stop> {
+        let projects = self.projects.read(stage_env, cancel)?;
+        let bounds = stage_env.rules.bounds();
+        Ok(detect::plan_projects(&projects, scope, &bounds)?)
     }
 }
 
 /// Why there is no stage to judge by.
 pub(super) enum Stop {
-    Policy(Failure),
+    /// The candidate, or its base, is to blame.
+    Failed(Failure),
     Problem(Problem),
 }
 
@@ -110,7 +128,7 @@ impl From<RouteProblem> for Stop {
         if let Some(problem) = problem.of_machine() {
             return Stop::Problem(problem);
         }
-        Stop::Policy(Failure {
+        Stop::Failed(Failure {
             category: FailureCategory::Policy,
             reason: problem.reason(),
             stage: None,

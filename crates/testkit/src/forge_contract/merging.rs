@@ -1,11 +1,11 @@
 //! Exactly what was verified is merged, or nothing.
 
-use super::fixture::open;
+use super::fixture::{open, poll};
 use super::{BASE, ForgeFixture};
 use drive_core::forge::PrState;
-use drive_engine::ports::MergeOutcome;
+use drive_engine::ports::{MergeOutcome, Since};
 
-/// Merging again finds it merged.
+/// Merging again finds it merged, and everybody reads which commit that made.
 pub fn the_expected_head_is_merged_once(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/merge");
     let first = fixture
@@ -18,10 +18,17 @@ pub fn the_expected_head_is_merged_once(fixture: &dyn ForgeFixture) {
         .unwrap();
     assert!(matches!(first, MergeOutcome::Merged { .. }), "{first:?}");
     assert_eq!(first, second);
+    let MergeOutcome::Merged { sha } = second else {
+        return;
+    };
+    let fetched = fixture.forge().fetch(pr.number).unwrap();
     assert_eq!(
-        fixture.forge().fetch(pr.number).unwrap().state,
-        PrState::Merged
+        (fetched.state, &fetched.merged_sha),
+        (PrState::Merged, &sha)
     );
+    let polled = poll(fixture, &[pr.number], Since(None)).pull_requests;
+    let polled = polled.iter().find(|one| one.number == pr.number);
+    assert_eq!(polled.map(|one| &one.merged_sha), Some(&sha));
 }
 
 /// A push after the verdict voids it.

@@ -167,6 +167,7 @@ fn pull() -> PullRequest {
         base: BranchName::parse("main").unwrap(),
         head_sha: CommitSha::new("f00d".to_owned()),
         mergeable: None,
+        merged_sha: None,
         updated_at: at(60),
         url: "local:///repo/.git/pull/1".to_owned(),
     }

@@ -162,6 +162,7 @@ impl LocalForge {
             base: row.base,
             head_sha: CommitSha::new(row.head_sha),
             mergeable: None,
+            merged_sha: row.merge_sha.map(CommitSha::new),
             updated_at: instant(row.updated_at),
         }
     }

@@ -23,6 +23,7 @@ struct Package {
 
 #[derive(Deserialize)]
 struct Target {
+    name: String,
     kind: Vec<String>,
     src_path: PathBuf,
 }
@@ -105,6 +106,7 @@ fn workspace(tree: &Tree<'_>, top: &str, metadata: &Metadata) -> CargoWorkspace 
             && small_text(&target.src_path).is_some_and(|text| needs_nightly(&text))
     };
     let is_lib = |target: &Target| target.kind.iter().any(|k| LIBRARIES.contains(&k.as_str()));
+    let is_tested = |target: &Target| target.kind.iter().any(|k| k == "bin" || k == "test");
     let packages = metadata
         .packages
         .iter()
@@ -112,6 +114,12 @@ fn workspace(tree: &Tree<'_>, top: &str, metadata: &Metadata) -> CargoWorkspace 
             name: package.name.clone(),
             dir: dir_of(package),
             uses: uses(package),
+            tests: package
+                .targets
+                .iter()
+                .filter(|target| is_lib(target) || is_tested(target))
+                .map(|target| target.name.replace('-', "_"))
+                .collect(),
             has_lib: package.targets.iter().any(is_lib),
             has_nightly_bench: !is_nightly && package.targets.iter().any(is_nightly_bench),
         })

@@ -105,6 +105,7 @@ mod tests {
             base: BranchName::parse("main").unwrap(),
             head_sha: CommitSha::new(String::new()),
             mergeable: None,
+            merged_sha: None,
             updated_at: Timestamp::UNIX_EPOCH,
             url: String::new(),
         }

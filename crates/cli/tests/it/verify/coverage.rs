@@ -262,3 +262,36 @@ fn a_cmake_project_is_built_and_tested_by_ctest() {
         )
     );
 }
+
+#[test]
+fn what_no_route_covers_is_tested_by_its_project_and_a_skip_still_covers() {
+    if !has(&["make", "--version"]) {
+        return;
+    }
+    let route = |name: &str, rest: &str| {
+        format!("[[verify.routes]]\nname = \"{name}\"\npaths = [\"{name}/**\"]\n{rest}\n")
+    };
+    let settings = [
+        route("api", "targeted_tests = [\"echo\", \"1 passed in 0.1s\"]"),
+        route("docs", "skip = \"prose\""),
+    ];
+    let settings = settings.concat();
+    let files = &[
+        ("drive.toml", settings.as_str()),
+        (
+            "Makefile",
+            "test:\n\tgrep -q . src/a.txt && echo 2 passed in 0.1s\n",
+        ),
+        ("api/a", "1"),
+        ("docs/a", "1"),
+        ("src/a.txt", "1"),
+    ];
+    let ran = |change: &str| verified(&project(files, change));
+    let (overall, commands, report) = ran("echo >> api/a && echo >> src/a.txt && echo >> docs/a");
+    assert_eq!(overall, "pass", "{report}");
+    assert_eq!(commands, ["echo 1 passed in 0.1s", "make test"]);
+    let (overall, commands, report) = ran("echo >> docs/a");
+    assert_eq!((overall.as_str(), commands.len()), ("pass", 0), "{report}");
+    let (overall, _, report) = ran("rm src/a.txt && echo >> api/a");
+    assert_eq!(overall, "fail", "{report}");
+}

@@ -147,6 +147,19 @@ fn a_cargo_package_without_tests_fails() {
 }
 
 #[test]
+fn a_changed_cargo_package_without_tests_fails_beside_one_that_has_some() {
+    if !has(&["cargo", "--version"]) {
+        return;
+    }
+    let change = "echo '// more' >> a/src/lib.rs && echo '// more' >> c/src/lib.rs";
+    let (overall, ran, report) = verified(&project(CARGO, change));
+    assert_eq!(overall, "fail", "{report}");
+    assert_eq!(ran.last().unwrap(), "cargo test --workspace");
+    let reason = "no test ran in `c`, nor in what depends on it";
+    assert!(report.contains(reason), "{report}");
+}
+
+#[test]
 fn an_npm_workspace_runs_the_scripts_of_the_affected_packages() {
     if !has(&["npm", "--version"]) {
         return;

@@ -61,6 +61,50 @@ fn what_passes_on_the_base_is_the_candidates_fault_whatever_it_prints() {
 }
 
 #[test]
+fn a_limit_that_the_base_reaches_as_well_is_not_the_candidates_fault() {
+    let slow = "sleep 30";
+    let route = "[[verify.routes]]\nname = \"all\"\npaths = [\"**\"]\ntargeted_tests = [\"sh\", \"check.sh\"]\ntimeout = { targeted_tests = \"2s\" }\n";
+    for (script, category) in [(slow, "baseline"), ("echo 1 passed", "timeout")] {
+        let scene = Scene::me();
+        std::fs::write(scene.path("repo/check.sh"), script).unwrap();
+        scene.settings(route);
+        std::fs::write(scene.path("repo/check.sh"), slow).unwrap();
+        scene.change();
+        let answer = scene.verify();
+        let (overall, found, reason) = failure(&answer);
+        assert_eq!((overall, found), ("timeout", category), "{reason}");
+        assert_eq!(answer.code, Some(1));
+    }
+}
+
+#[test]
+fn a_fault_of_the_machine_that_is_gone_at_the_second_try_is_no_verdict() {
+    // Each try is made in a workspace of its own, of which the name tells.
+    let script = "case \"$PWD\" in *again*|*base*) echo 1 passed; exit 0;; esac; echo 'listen EADDRINUSE: address already in use'; exit 1";
+    let scene = scene("", script);
+    scene.change();
+    let answer = scene.verify();
+    let (overall, category, reason) = failure(&answer);
+    assert_eq!((overall, category), ("error", "infra"), "{}", answer.report);
+    assert!(reason.ends_with("gone at the second try"), "{reason}");
+    assert_eq!(answer.code, Some(3));
+}
+
+#[test]
+fn a_failure_of_which_not_every_test_is_named_is_not_blamed_on_the_base() {
+    let scene = scene(
+        "",
+        "echo 'test a ... FAILED'; echo 'test result: FAILED. 0 passed; 2 failed; 0 ignored'; exit 1",
+    );
+    scene.change();
+    let answer = scene.verify();
+    let (overall, category, reason) = failure(&answer);
+    assert_eq!((overall, category), ("fail", "test"), "{}", answer.report);
+    let told = "its output names 1 of 2 failing tests";
+    assert!(reason.ends_with(told), "{reason}");
+}
+
+#[test]
 fn what_the_base_does_not_have_is_not_compared() {
     let scene = Scene::me();
     scene.settings("[[verify.routes]]\nname = \"new\"\npaths = [\"new/**\"]\ntargeted_tests = [\"sh\", \"new/check.sh\"]\n");

@@ -15,6 +15,8 @@ mod merging;
 mod parallel;
 mod real;
 mod reports;
+mod rewrites;
+mod silence;
 mod tampering;
 mod tools;
 mod verdicts;

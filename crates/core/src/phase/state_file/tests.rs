@@ -42,6 +42,7 @@ fn pull_request() -> PullRequest {
         base: BranchName::parse("main").unwrap(),
         head_sha: CommitSha::new("b".repeat(40)),
         mergeable: None,
+        merged_sha: None,
         updated_at: time("2026-11-15T09:42:00Z"),
         url: "https://github.test/o/r/pull/7".to_owned(),
     }

@@ -191,6 +191,9 @@ pub struct PollResult {
     /// Its head; `None` if unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<CommitSha>,
+    /// The commit that its merge left on the base, where it is merged and the forge says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged_sha: Option<CommitSha>,
     /// Comments of trusted authors.
     pub comments: Vec<Comment>,
     /// The current approvals of trusted authors; `None` if they were not asked for.

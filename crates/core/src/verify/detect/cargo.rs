@@ -1,6 +1,7 @@
 use super::command::Wanted;
-use super::members::{Member, Touched, affected};
+use super::members::{Member, Touched, affected, changed_sources};
 use crate::verify::envelope::StageName;
+use crate::verify::plan::TestedMember;
 use std::collections::BTreeSet;
 
 /// A Cargo workspace, as `cargo metadata` describes it.
@@ -25,6 +26,8 @@ pub struct CargoPackage {
     pub dir: String,
     /// The members it depends on, for whatever purpose.
     pub uses: Vec<String>,
+    /// What its test binaries are called, that of its documentation included.
+    pub tests: Vec<String>,
     /// Whether it has a library.
     pub has_lib: bool,
     /// Whether a benchmark needs features that only a nightly compiler has.
@@ -53,7 +56,8 @@ impl CargoWorkspace {
                 .args(selection.clone()),
             Wanted::new(StageName::TargetedTests, tests)
                 .args(locked)
-                .args(selection),
+                .args(selection)
+                .members(self.changed(touched)),
         ]);
         wanted
     }
@@ -75,12 +79,32 @@ impl CargoWorkspace {
 
     /// `None` when something changed that concerns every package.
     fn affected(&self, touched: &Touched) -> Option<BTreeSet<String>> {
+        affected(&self.members(), touched, concerns_all)
+    }
+
+    /// The packages of which a source changed, with the binaries that can test each.
+    fn changed(&self, touched: &Touched) -> Vec<TestedMember> {
+        let binaries = |names: &BTreeSet<String>| -> Vec<String> {
+            let packages = self.packages.iter();
+            let packages = packages.filter(|package| names.contains(&package.name));
+            packages.flat_map(|package| package.tests.clone()).collect()
+        };
+        changed_sources(&self.members(), touched, ".rs")
+            .into_iter()
+            .map(|(name, names)| TestedMember {
+                units: binaries(&names),
+                name,
+            })
+            .collect()
+    }
+
+    fn members(&self) -> Vec<Member<'_>> {
         let members = self.packages.iter().map(|package| Member {
             name: &package.name,
             dir: &package.dir,
             uses: &package.uses,
         });
-        affected(&members.collect::<Vec<_>>(), touched, concerns_all)
+        members.collect()
     }
 }
 

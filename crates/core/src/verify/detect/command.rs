@@ -1,6 +1,7 @@
 //! The commands a detector plans, and the changes it has no command for.
 
 use crate::verify::envelope::StageName;
+use crate::verify::plan::TestedMember;
 
 /// One command a detector wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +11,8 @@ pub(crate) struct Wanted {
     pub(crate) env: Vec<(String, String)>,
     /// It installs packages, so it may reach the package registries.
     pub(crate) installs: bool,
+    /// Changed members, each of which it must test.
+    pub(crate) members: Vec<TestedMember>,
 }
 
 impl Wanted {
@@ -19,6 +22,7 @@ impl Wanted {
             argv: argv.iter().map(|&s| s.to_owned()).collect(),
             env: Vec::new(),
             installs: false,
+            members: Vec::new(),
         }
     }
 
@@ -32,6 +36,11 @@ impl Wanted {
 
     pub(crate) fn args(mut self, more: impl IntoIterator<Item = String>) -> Self {
         self.argv.extend(more);
+        self
+    }
+
+    pub(crate) fn members(mut self, members: Vec<TestedMember>) -> Self {
+        self.members = members;
         self
     }
 

@@ -1,6 +1,7 @@
 use super::command::Wanted;
-use super::members::{Member, Touched, affected};
+use super::members::{Member, Touched, affected, changed_sources};
 use crate::verify::envelope::StageName;
+use crate::verify::plan::TestedMember;
 use std::collections::BTreeSet;
 
 /// A Go module.
@@ -31,7 +32,9 @@ impl GoModule {
         let mut wanted: Vec<Wanted> = self.has_needs.then(fetch).into_iter().collect();
         wanted.extend([
             Wanted::new(StageName::Compile, &["go", "build"]).args(selection.clone()),
-            Wanted::new(StageName::TargetedTests, &["go", "test"]).args(selection),
+            Wanted::new(StageName::TargetedTests, &["go", "test"])
+                .args(selection)
+                .members(self.changed(touched)),
         ]);
         wanted
     }
@@ -45,12 +48,27 @@ impl GoModule {
 
     /// `None` when something changed that concerns every package.
     fn affected(&self, touched: &Touched) -> Option<BTreeSet<String>> {
+        affected(&self.members(), touched, concerns_all)
+    }
+
+    /// The packages of which a source changed, with those whose tests exercise each.
+    fn changed(&self, touched: &Touched) -> Vec<TestedMember> {
+        let changed = changed_sources(&self.members(), touched, ".go").into_iter();
+        changed
+            .map(|(name, packages)| TestedMember {
+                units: packages.into_iter().collect(),
+                name,
+            })
+            .collect()
+    }
+
+    fn members(&self) -> Vec<Member<'_>> {
         let members = self.packages.iter().map(|package| Member {
             name: &package.import_path,
             dir: &package.dir,
             uses: &package.uses,
         });
-        affected(&members.collect::<Vec<_>>(), touched, concerns_all)
+        members.collect()
     }
 }
 

@@ -62,6 +62,23 @@ pub(crate) fn affected(
     Some(with_dependents(members, changed))
 }
 
+/// The members of which a source changed, each with itself and everything that depends on it.
+pub(crate) fn changed_sources(
+    members: &[Member<'_>],
+    touched: &Touched,
+    ending: &str,
+) -> Vec<(String, BTreeSet<String>)> {
+    let sources = touched.paths().filter(|path| path.ends_with(ending));
+    let changed: BTreeSet<&str> = sources
+        .filter_map(|path| Some(owner(members, path)?.name))
+        .collect();
+    let with_all = |name: &str| with_dependents(members, BTreeSet::from([name.to_owned()]));
+    let changed = changed.into_iter();
+    changed
+        .map(|name| (name.to_owned(), with_all(name)))
+        .collect()
+}
+
 /// These members and everything that depends on them.
 pub(crate) fn with_dependents(
     members: &[Member<'_>],

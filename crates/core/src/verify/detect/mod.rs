@@ -16,6 +16,7 @@ mod node;
 mod php;
 mod python;
 mod ruby;
+mod rule_files;
 mod scripts;
 
 pub use cargo::{CargoPackage, CargoWorkspace, needs_nightly};
@@ -29,6 +30,7 @@ pub use node::{Installed, NodeManager, NodePackage, NodeWorkspace, PACKAGE_FILES
 pub use php::{PhpProject, PhpRunner, is_php_package};
 pub use python::{PythonFiles, PythonManager, PythonProject};
 pub use ruby::{RubyProject, RubyRunner};
+pub use rule_files::is_rule_file;
 pub use scripts::Scripts;
 
 use super::envelope::StageName;
@@ -140,28 +142,16 @@ impl ProjectKind {
     /// Files that decide what is verified.
     fn rule_files(&self) -> &'static [&'static str] {
         match self {
-            ProjectKind::Cargo(_) => &["Cargo.toml", ".cargo/config.toml", ".config/nextest.toml"],
-            ProjectKind::Node(_) => &["package.json", "turbo.json"],
-            ProjectKind::Go(_) => &["go.mod"],
-            ProjectKind::Python(_) => &[
-                "pyproject.toml",
-                "pytest.ini",
-                "setup.cfg",
-                "tox.ini",
-                "conftest.py",
-            ],
-            ProjectKind::Make(_) => &["Makefile", "GNUmakefile", "makefile"],
-            ProjectKind::CMake(_) => &["CMakeLists.txt"],
-            ProjectKind::Jvm(_) => &[
-                "pom.xml",
-                "build.gradle",
-                "build.gradle.kts",
-                "settings.gradle",
-                "settings.gradle.kts",
-            ],
-            ProjectKind::Ruby(_) => &["Gemfile", "Rakefile", ".rspec"],
-            ProjectKind::Php(_) => &["composer.json", "phpunit.xml", "phpunit.xml.dist"],
-            ProjectKind::Dotnet(_) => &["Directory.Build.props", "global.json"],
+            ProjectKind::Cargo(_) => rule_files::CARGO,
+            ProjectKind::Node(_) => rule_files::NODE,
+            ProjectKind::Go(_) => rule_files::GO,
+            ProjectKind::Python(_) => rule_files::PYTHON,
+            ProjectKind::Make(_) => rule_files::MAKE,
+            ProjectKind::CMake(_) => rule_files::CMAKE,
+            ProjectKind::Jvm(_) => rule_files::JVM,
+            ProjectKind::Ruby(_) => rule_files::RUBY,
+            ProjectKind::Php(_) => rule_files::PHP,
+            ProjectKind::Dotnet(_) => rule_files::DOTNET,
         }
     }
 
@@ -303,6 +293,7 @@ fn plan_project(project: &Project, wanted: Vec<Wanted>, bounds: &Bounds) -> Vec<
             argv: w.argv,
             dir: project.dir.clone(),
             env: w.env,
+            members: w.members,
             timeout: bounds.timeouts.of(w.name),
             ..StageCommand::default()
         }),
@@ -372,11 +363,7 @@ fn rule_changes(project: &Project, touched: &Touched) -> Option<String> {
     };
     let changed: Vec<String> = paths
         .iter()
-        .filter(|p| {
-            files
-                .iter()
-                .any(|f| p == f || p.ends_with(&format!("/{f}")))
-        })
+        .filter(|path| rule_files::names(files, path))
         .map(|p| format!("`{}`", join(&project.dir, p)))
         .collect();
     (!changed.is_empty()).then(|| {

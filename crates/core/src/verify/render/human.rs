@@ -1,7 +1,7 @@
 use super::reasons::category_of;
 use super::words::{
     counts, deciding, duration, first_tests, is_red, joined, short_hash, stage_title, status_word,
-    telling_tail,
+    telling_tail, took,
 };
 use crate::verify::envelope::{Stage, Verification};
 use crate::verify::text;
@@ -71,7 +71,7 @@ fn stages(out: &mut String, report: &Verification) {
             .filter(|reason| !is_verdict && given.insert(reason));
         let mut said = stage.route.clone();
         if stage.ended.is_some() {
-            let _ = write!(said, ", {}", duration(stage.duration_ms));
+            let _ = write!(said, ", {}", took(stage));
             if !stage.command.is_empty() {
                 let _ = write!(said, ": {}", stage.command.join(" "));
             }

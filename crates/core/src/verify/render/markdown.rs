@@ -1,4 +1,4 @@
-use super::words::{deciding, duration, joined, short_hash, status_word, telling_tail};
+use super::words::{deciding, duration, joined, short_hash, status_word, telling_tail, took};
 use crate::markdown::{self, longest_run};
 use crate::private_paths::without_private_paths;
 use crate::verify::envelope::{Stage, Verification};
@@ -60,7 +60,7 @@ fn head(report: &Verification) -> String {
                 code(&stage.route),
                 status_word(stage.status),
                 if stage.ended.is_some() {
-                    duration(stage.duration_ms)
+                    took(stage)
                 } else {
                     String::new()
                 },

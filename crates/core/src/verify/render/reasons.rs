@@ -164,6 +164,7 @@ mod tests {
             end: End::Exited { code: 0 },
             tampered: two.clone(),
             tests: TestsRan::Unknown,
+            untested: Vec::new(),
             timeout: Duration::from_secs(1),
             not_ready: None,
         };

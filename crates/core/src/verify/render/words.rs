@@ -37,6 +37,16 @@ pub(super) fn telling_tail(stage: &Stage) -> &str {
     }
 }
 
+/// How long a stage took, and how many tests it ran where that is known: `2.3 s, 12 tests`.
+pub(super) fn took(stage: &Stage) -> String {
+    let took = duration(stage.duration_ms);
+    match stage.tests.map(|tests| tests.ran) {
+        None => took,
+        Some(1) => format!("{took}, 1 test"),
+        Some(ran) => format!("{took}, {ran} tests"),
+    }
+}
+
 pub(super) fn short_hash(hash: Option<&str>) -> &str {
     hash.map_or("unknown", |h| h.get(..12).unwrap_or(h))
 }

@@ -89,10 +89,9 @@ fn runner_lists(command: &str) -> Option<bool> {
         .split_whitespace()
         .map(|word| word.trim_matches(['"', '\'']))
         .collect();
-    let name = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
     LISTING.iter().find_map(|(runner, flags)| {
         let starts = |at: &[&str]| {
-            name(at[0]) == runner[0] && at[1..].iter().zip(&runner[1..]).all(|(a, b)| a == b)
+            basename(at[0]) == runner[0] && at[1..].iter().zip(&runner[1..]).all(|(a, b)| a == b)
         };
         let at = words.windows(runner.len()).position(starts)?;
         let is_flag = |word: &&&str| {
@@ -103,6 +102,11 @@ fn runner_lists(command: &str) -> Option<bool> {
         let mut rest = words[at + runner.len()..].iter();
         Some(flags.is_empty() || rest.any(|word| is_flag(&word)))
     })
+}
+
+/// The last part of a path.
+pub(super) fn basename(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
 }
 
 /// Whether the rest of a word after a flag is nothing or its value. `-Dx=false` switches it off again.

@@ -26,11 +26,14 @@ type Reader = fn(&str) -> Option<Said>;
 /// the package in front: `packages/ui test: ` (pnpm), `ui:test: ` (turbo), `ui test: ` (bun),
 /// `[ui]: ` (yarn).
 pub(super) fn said_in(line: &str) -> Option<Said> {
-    read(line).or_else(|| {
-        let (prefix, rest) = line.split_once(": ")?;
-        let is_package = prefix.split(' ').count() <= 2 && prefix != "Tests";
-        read(rest.trim()).filter(|_| is_package)
-    })
+    read(line).or_else(|| read(after_package(line)?))
+}
+
+/// The rest of a line after the name of a package.
+pub(super) fn after_package(line: &str) -> Option<&str> {
+    let (prefix, rest) = line.split_once(": ")?;
+    let is_package = prefix.split(' ').count() <= 2 && prefix != "Tests";
+    is_package.then(|| rest.trim())
 }
 
 fn read(line: &str) -> Option<Said> {
@@ -44,7 +47,7 @@ fn read(line: &str) -> Option<Said> {
 }
 
 /// `test result: ok. 3 passed; 1 failed; 0 ignored; 2 measured; 0 filtered out; finished in 0.00s`
-fn libtest(line: &str) -> Option<u64> {
+pub(super) fn libtest(line: &str) -> Option<u64> {
     let rest = line.strip_prefix("test result: ")?;
     let (_, counts) = rest.split_once(". ")?;
     Some(count(counts, &["passed", "failed", "measured"]))
@@ -61,7 +64,7 @@ fn cargo_list(line: &str) -> Option<u64> {
 }
 
 /// `Summary [   0.006s] 1 test run: 1 passed, 1 skipped`
-fn nextest(line: &str) -> Option<u64> {
+pub(super) fn nextest(line: &str) -> Option<u64> {
     let rest = line.strip_prefix("Summary [")?;
     let (_, rest) = rest.split_once(']')?;
     let (head, _) = rest.split_once(" run:")?;
@@ -72,7 +75,7 @@ fn nextest(line: &str) -> Option<u64> {
 
 /// `=== 1 failed, 2 passed, 1 skipped in 0.02s ===`, or without the rules under `-q`; with `--co`
 /// `2 tests collected in 0.03s` (pytest 9.2.0).
-fn pytest(line: &str) -> Option<u64> {
+pub(super) fn pytest(line: &str) -> Option<u64> {
     let inner = line.trim_matches('=').trim();
     let (counts, time) = inner.rsplit_once(" in ")?;
     let seconds = time.split_whitespace().next()?.strip_suffix('s')?;
@@ -129,7 +132,7 @@ fn unittest_skips(line: &str) -> Option<Said> {
 
 /// `ok pkg 0.002s`, `ok pkg 0.002s [no tests to run]` or `? pkg [no test files]`, with tabs between; also
 /// within the lines of `-json`. `-list` prints bare names before the same `ok` (go 1.19.8).
-fn go(line: &str) -> Option<Said> {
+pub(super) fn go(line: &str) -> Option<Said> {
     let inner = line
         .split_once("\"Output\":\"")
         .map_or(line.to_owned(), |(_, rest)| {
@@ -176,7 +179,7 @@ fn node(line: &str) -> Option<u64> {
 }
 
 /// `Tests:       1 failed, 1 skipped, 1 passed, 3 total`, or `No tests found, exiting with code 0`.
-fn jest(line: &str) -> Option<u64> {
+pub(super) fn jest(line: &str) -> Option<u64> {
     if line.starts_with("No tests found, exiting with code") {
         return Some(0);
     }
@@ -187,7 +190,7 @@ fn jest(line: &str) -> Option<u64> {
 }
 
 /// `Tests  1 failed | 1 passed | 1 skipped (3)`, or `No test files found, exiting with code 0`.
-fn vitest(line: &str) -> Option<u64> {
+pub(super) fn vitest(line: &str) -> Option<u64> {
     if line.starts_with("No test files found, exiting with code") {
         return Some(0);
     }
@@ -229,7 +232,7 @@ fn deno(line: &str) -> Option<u64> {
 }
 
 /// `2 examples, 0 failures, 1 pending` (RSpec 3.12).
-fn rspec(line: &str) -> Option<u64> {
+pub(super) fn rspec(line: &str) -> Option<u64> {
     let (examples, rest) = line.split_once(", ")?;
     let examples = numbered(examples, &["example", "examples"])?;
     let failures = rest.split(", ").next()?;
@@ -239,7 +242,7 @@ fn rspec(line: &str) -> Option<u64> {
 
 /// `2 runs, 0 assertions, 0 failures, 0 errors, 1 skips` (minitest), `2 tests, 0 assertions, … , 0
 /// pendings, 1 omissions, 0 notifications` (test-unit).
-fn minitest(line: &str) -> Option<u64> {
+pub(super) fn minitest(line: &str) -> Option<u64> {
     let (runs, rest) = line.split_once(", ")?;
     let runs = numbered(runs, &["run", "runs", "test", "tests"])?;
     let assertions = rest.split(", ").next()?;
@@ -249,7 +252,7 @@ fn minitest(line: &str) -> Option<u64> {
 
 /// `OK (1 test, 1 assertion)`, `Tests: 2, Assertions: 1, Skipped: 1.`, `No tests executed!`, and
 /// `Available test(s):` of `--list-tests` (PHPUnit 9.6.7; 11 writes `Available tests:`).
-fn phpunit(line: &str) -> Option<u64> {
+pub(super) fn phpunit(line: &str) -> Option<u64> {
     if line == "No tests executed!" || line.starts_with("Available test") {
         return Some(0);
     }
@@ -267,7 +270,7 @@ fn phpunit(line: &str) -> Option<u64> {
 }
 
 /// `Tests:    1 passed (2 assertions)` (Pest).
-fn pest(line: &str) -> Option<u64> {
+pub(super) fn pest(line: &str) -> Option<u64> {
     let (counts, assertions) = line.strip_prefix("Tests:")?.trim().rsplit_once(" (")?;
     assertions
         .strip_suffix(')')?
@@ -360,7 +363,7 @@ fn dotnet(line: &str) -> Option<u64> {
 }
 
 /// `100% tests passed, 0 tests failed out of 3`, `No tests were found!!!` (CTest 3.25.1).
-fn ctest(line: &str) -> Option<u64> {
+pub(super) fn ctest(line: &str) -> Option<u64> {
     if line == "No tests were found!!!" {
         return Some(0);
     }
@@ -379,13 +382,13 @@ fn ctest_list(line: &str) -> Option<Said> {
 }
 
 /// The number of `3 tests` where the words after it are one of `words`.
-fn numbered(text: &str, words: &[&str]) -> Option<u64> {
+pub(super) fn numbered(text: &str, words: &[&str]) -> Option<u64> {
     let (number, word) = text.trim().split_once(' ')?;
     words.contains(&word).then(|| number.parse().ok()).flatten()
 }
 
 /// The names and numbers of `Tests: 2, Assertions: 1`; `None` if anything else is there.
-fn pairs(text: &str) -> Option<Vec<(&str, u64)>> {
+pub(super) fn pairs(text: &str) -> Option<Vec<(&str, u64)>> {
     text.split(", ")
         .map(|part| {
             let (name, number) = part.split_once(": ")?;
@@ -395,7 +398,7 @@ fn pairs(text: &str) -> Option<Vec<(&str, u64)>> {
 }
 
 /// The sum of the numbers before any of `words` in text such as `3 passed; 1 failed, 2 skipped`.
-fn count(text: &str, words: &[&str]) -> u64 {
+pub(super) fn count(text: &str, words: &[&str]) -> u64 {
     text.split([';', ','])
         .filter_map(|part| part.trim().split_once(' '))
         .filter(|(_, word)| words.contains(&word.trim()))

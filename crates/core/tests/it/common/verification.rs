@@ -55,6 +55,7 @@ pub fn passed(head: &str, base: &str) -> Verification {
             reason: None,
             fault: None,
             failed_tests: Vec::new(),
+            tests: None,
         }],
         failure: None,
         cached_from: None,

@@ -24,8 +24,14 @@ fn stopped_before(scene: &mut Scene, mode: TeamMode, name: &str) -> Run {
 
 /// From now on the forge says that the pull request is merged.
 fn is_merged(scene: &mut Scene) {
+    is_merged_as(scene, None);
+}
+
+/// The same with the commit that the merge left on the base.
+fn is_merged_as(scene: &mut Scene, merged_sha: Option<CommitSha>) {
     let poll = || PollResult {
         state: Some(PrState::Merged),
+        merged_sha: merged_sha.clone(),
         ..PollResult::default()
     };
     let answer = || EffectResult::OnForge {
@@ -83,5 +89,19 @@ fn a_resumed_run_whose_merge_landed_broken_says_so() {
             (OutcomeStatus::NeedsHuman, Some(Kind::LandedBroken)),
             "{mode:?}"
         );
+    }
+}
+
+#[test]
+fn the_commit_of_a_persons_merge_is_the_one_that_is_compared() {
+    let landed = Some(CommitSha::new("8".repeat(40)));
+    for merged_sha in [landed, None] {
+        let mut scene = Scene::reviews(&[APPROVED]);
+        let run = stopped_before(&mut scene, TeamMode::Github, "merge");
+        let before = looked_at(&scene).len();
+        is_merged_as(&mut scene, merged_sha.clone());
+        let run = to_the_end(&mut scene, tell(run, RESUMED));
+        assert_eq!(looked_at(&scene)[before..], [merged_sha]);
+        assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
     }
 }

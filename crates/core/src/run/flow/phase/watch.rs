@@ -186,7 +186,7 @@ impl PhaseFlow<'_> {
             Some(PrState::Merged) if self.is_landing() => return false,
             Some(PrState::Merged) if self.is_landing_unchecked() => {
                 self.run.pending.clear();
-                self.check_landed(None);
+                self.check_landed(poll.merged_sha);
             }
             Some(PrState::Merged) if matches!(self.terms.done, DoneWhen::Landed { .. }) => {
                 self.finish_landed();
