@@ -7,7 +7,9 @@ use drive_core::agent::answer::Verdict;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::missing_essentials;
 use drive_core::review::Domain;
-use drive_core::run::{Flow, OutcomeStatus, Phase, Record, Run, open_findings, waits_for_person};
+use drive_core::run::{
+    Flow, OutcomeStatus, Phase, Record, Run, is_fix_unreviewed, open_findings, waits_for_person,
+};
 use drive_engine::ports::DiffStats;
 use std::fmt::Write;
 
@@ -59,6 +61,9 @@ fn text(run: &Run, changes: Option<&DiffStats>) -> String {
     }
     if let Some(phase) = phase(run) {
         tell_reviews(&phase.record, &mut text);
+        if is_fix_unreviewed(run) {
+            text.push_str("review   nobody has reviewed the fix\n");
+        }
         tell_open(run, &mut text);
         if !run.is_watched() {
             tell_state(run, phase, &mut text);

@@ -173,6 +173,9 @@ pub(crate) struct RunSummary {
     verdict: Option<LastWord>,
     /// What stands against a merge: the findings of each domain that asked for changes last.
     open_findings: Vec<OpenFindingDocument>,
+    /// Whether the fixer changed what a reviewer objected to, and nobody reviewed it, as in mode
+    /// `sequential`.
+    fix_unreviewed: bool,
     /// The verification before `--auto-merge`; null where there was none.
     verification: Option<VerificationSummary>,
     /// The commit on the base, where `--auto-merge` merged.
@@ -306,6 +309,7 @@ impl From<&Run> for RunSummary {
             pr_url: pull_request.map(|pr| pr.url.clone()),
             verdict,
             open_findings: OpenFindingDocument::of(run),
+            fix_unreviewed: run::is_fix_unreviewed(run),
             verification: phase
                 .and_then(|phase| phase.judged.as_ref())
                 .map(VerificationSummary::from),

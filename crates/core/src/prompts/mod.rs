@@ -95,12 +95,13 @@ impl PromptName {
     pub fn inputs(self) -> &'static [&'static str] {
         match self {
             PromptName::Name => &["task"],
-            PromptName::Review => &["task", "base", "earlier", "diff"],
+            PromptName::Review => &["task", "base", "earlier", "diff", "verified"],
             PromptName::ReviewDomain => &[
                 "task",
                 "base",
                 "earlier",
                 "diff",
+                "verified",
                 "domain",
                 "instructions",
                 "pull_request",
@@ -154,6 +155,8 @@ pub enum Prompt<'a> {
         earlier: &'a Earlier<'a>,
         /// The change.
         diff: &'a str,
+        /// What programs found out about it; nothing is empty.
+        verified: &'a str,
     },
     /// Review one domain of a pull request.
     ReviewDomain {
@@ -165,6 +168,8 @@ pub enum Prompt<'a> {
         earlier: &'a Earlier<'a>,
         /// The change.
         diff: &'a str,
+        /// What programs found out about it; nothing is empty.
+        verified: &'a str,
         /// The review domain.
         domain: &'a Domain,
         /// What it looks at.
@@ -250,21 +255,23 @@ impl Prompt<'_> {
                 base,
                 earlier,
                 diff,
-            } => earlier::reviewed(task, base, earlier, diff),
+                verified,
+            } => earlier::reviewed((task, base), earlier, diff, verified),
             Prompt::ReviewDomain {
                 task,
                 base,
                 earlier,
                 diff,
+                verified,
                 domain,
                 subject,
                 pull_request,
             } => {
-                let mut values = earlier::reviewed(task, base, earlier, diff);
+                let mut values = earlier::reviewed((task, base), earlier, diff, verified);
                 values.extend([
                     ("domain", domain.name().to_owned()),
                     ("instructions", own.instructions(domain, subject)),
-                    ("pull_request", one_line(pull_request)),
+                    ("pull_request", earlier::address(pull_request)),
                 ]);
                 values
             }

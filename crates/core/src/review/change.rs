@@ -1,6 +1,7 @@
 //! Reads a unified diff while git prints it, and keeps what a review needs of it, within limits.
 
-use super::folded::{Folded, folded};
+use super::attributes::Attributes;
+use super::folded::{Folded, folded, is_header, is_source};
 use crate::forge::inline::{FileDiff, Hunk, header_path, parse_hunk};
 
 /// Most text that is kept of one file.
@@ -34,6 +35,8 @@ pub struct ChangedFile {
     pub deleted: u64,
     /// Why its lines are not shown to reviewers.
     pub folded: Option<Folded>,
+    /// Why they would not be, if more than its name said so.
+    maybe_folded: Option<Folded>,
     /// How many hunks it has.
     pub(super) hunk_count: u64,
     /// What git prints before the first hunk.
@@ -63,12 +66,7 @@ impl Change {
         let (mut hunks, mut is_cut) = (0, self.more > 0 || self.files.len() > most_files);
         let mut files = Vec::new();
         for file in self.files.into_iter().take(most_files) {
-            let mut lines = file.lines;
-            if lines.new_path.is_none() && lines.old_path.is_none() {
-                // Git names the sides of a file only where it shows its lines.
-                lines.old_path = Some(file.path.clone());
-                lines.new_path = Some(file.path);
-            }
+            let mut lines = named(file.lines, file.path);
             lines.hunks = std::mem::take(&mut lines.edits);
             is_cut |= file.is_unmeasured || hunks + lines.hunks.len() > most_hunks;
             lines.hunks.truncate(most_hunks - hunks);
@@ -78,11 +76,35 @@ impl Change {
         (files, is_cut)
     }
 
-    /// Which lines the diff shows, of cut files too.
-    pub fn into_lines(self) -> Vec<FileDiff> {
-        let files = self.files.into_iter().map(|file| file.lines);
-        files.filter(|file| !file.hunks.is_empty()).collect()
+    /// Folds the files that a `.gitattributes` marks as generated or vendored. It must be the one of the
+    /// base: a change does not say what its reviewers see.
+    pub fn fold_marked(&mut self, attributes: &str) {
+        let marked = Attributes::parse(attributes);
+        for file in self.files.iter_mut().filter(|file| file.folded.is_none()) {
+            file.fold(marked.of(&file.path));
+        }
     }
+
+    /// Whether it has more lines than [`Self::into_lines`] names.
+    pub fn has_unknown_lines(&self) -> bool {
+        let is_unknown = |file: &ChangedFile| (file.lines.hunks.len() as u64) < file.hunk_count;
+        self.more > 0 || self.files.iter().any(is_unknown)
+    }
+
+    /// Which lines the diff shows, of cut files too. A file of which it shows none has only its name.
+    pub fn into_lines(self) -> Vec<FileDiff> {
+        let files = self.files.into_iter();
+        files.map(|file| named(file.lines, file.path)).collect()
+    }
+}
+
+/// Git names the sides of a file only where it shows its lines.
+fn named(mut lines: FileDiff, path: String) -> FileDiff {
+    if lines.new_path.is_none() && lines.old_path.is_none() {
+        lines.old_path = Some(path.clone());
+        lines.new_path = Some(path);
+    }
+    lines
 }
 
 impl ChangedFile {
@@ -114,6 +136,14 @@ impl ChangedFile {
             new: new_at..new_at + new,
         });
         1
+    }
+
+    /// Folds the file if its name says that nobody wrote it. The name of source code is not enough.
+    fn fold_by_name(&mut self, path: &str) {
+        let why = folded(path);
+        let is_source = is_source(path);
+        self.maybe_folded = why.filter(|_| is_source);
+        self.fold(why.filter(|_| !is_source));
     }
 
     fn fold(&mut self, why: Option<Folded>) {
@@ -247,13 +277,13 @@ impl ChangeReader {
         }
         let path = same_path(paths).unwrap_or_else(|| paths.to_owned());
         let head = format!("{line}\n");
-        let file = ChangedFile {
-            folded: folded(&path),
-            path,
+        let mut file = ChangedFile {
             len: head.len(),
             head,
             ..ChangedFile::default()
         };
+        file.fold_by_name(&path);
+        file.path = path;
         self.held += file.len;
         self.change.files.push(file);
     }
@@ -278,6 +308,10 @@ impl ChangeReader {
             file.added += u64::from((old, new) == (0, 1));
             if old != new {
                 self.edits += file.edit(self.old_at, self.new_at, (old, new), self.edits);
+            }
+            if file.maybe_folded.is_some() && new == 1 && is_header(self.new_at, line) {
+                let why = file.maybe_folded.take();
+                file.fold(why);
             }
             self.old_at += old;
             self.new_at += new;
@@ -345,7 +379,7 @@ fn header(file: &mut ChangedFile, line: &str) {
             .as_ref()
             .or(file.lines.old_path.as_ref());
         if let Some(path) = known.cloned() {
-            file.fold(folded(&path));
+            file.fold_by_name(&path);
             file.path = path;
         }
     } else if let Some(path) = line.strip_prefix("rename to ") {

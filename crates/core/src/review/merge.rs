@@ -9,20 +9,26 @@ use std::collections::BTreeSet;
 const SAME_LINES: u64 = 3;
 /// How many of the words of the longer of two findings, in percent, the shorter must have.
 const SAME_WORDS: usize = 60;
+/// Words that deny what is said.
+const NEGATIONS: [&str; 10] = [
+    "not", "no", "never", "cannot", "without", "none", "nothing", "nobody", "neither", "nor",
+];
 /// How many further places of a finding are named.
 const MOST_PLACES: usize = 20;
 /// Longest name of a file among them.
 const PATH_CHARS: usize = 200;
 
 /// The findings, the worst and surest first. What is said of several places in the same words is one
-/// finding at the first of them that names the others.
+/// finding at the first of them that names the others; what was refuted of some of them is another one.
 pub fn merged(findings: &[Finding]) -> Vec<Finding> {
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
     for finding in findings {
         let words = words(&finding.issue);
         let is_same = |group: &&mut Vec<&Finding>| {
             let first = group[0];
-            first.pre_existing == finding.pre_existing && words == self::words(&first.issue)
+            first.pre_existing == finding.pre_existing
+                && first.refuted.is_some() == finding.refuted.is_some()
+                && words == self::words(&first.issue)
         };
         match groups.iter_mut().find(is_same) {
             Some(group) => group.push(finding),
@@ -32,6 +38,22 @@ pub fn merged(findings: &[Finding]) -> Vec<Finding> {
     let mut merged: Vec<Finding> = groups.iter().map(|group| one_of(group)).collect();
     merged.sort_by_key(|one| (one.severity, Reverse(one.confidence)));
     merged
+}
+
+/// The findings, each as bad and as sure as the worst that says the same of another place. They stay
+/// apart, so that each place can be refuted.
+pub fn levelled(mut findings: Vec<Finding>) -> Vec<Finding> {
+    for one in merged(&findings) {
+        let said = words(&one.issue);
+        let same = findings.iter_mut().filter(|finding| {
+            finding.pre_existing == one.pre_existing && words(&finding.issue) == said
+        });
+        for finding in same {
+            (finding.severity, finding.confidence) = (one.severity, one.confidence);
+        }
+    }
+    findings.sort_by_key(|one| (one.severity, Reverse(one.confidence)));
+    findings
 }
 
 /// Whether one of these findings, of another reviewer, says the same about the same place.
@@ -66,10 +88,21 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
 }
 
 fn is_alike(one: &str, other: &str) -> bool {
+    if negations(one) != negations(other) {
+        return false;
+    }
     let (one, other) = (vocabulary(one), vocabulary(other));
     let both = one.intersection(&other).count();
     let (fewer, more) = (one.len().min(other.len()), one.len().max(other.len()));
     more > 0 && both == fewer && both * 100 >= more * SAME_WORDS
+}
+
+/// How often a text says that something is not so. One such word turns its meaning around.
+fn negations(text: &str) -> usize {
+    let text = text.to_lowercase().replace('’', "'");
+    let short = text.matches("n't").count();
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    short + words.filter(|word| NEGATIONS.contains(word)).count()
 }
 
 fn vocabulary(text: &str) -> BTreeSet<String> {
@@ -170,6 +203,8 @@ mod tests {
         assert!(!same("The name is not checked for NUL", 20));
         assert!(!same("A panic in the parser", 7));
         assert!(!same("The path is not checked for NUL", 7));
+        assert!(!same("The name is checked for NUL", 7));
+        assert!(!same("The name isn't not checked for NUL", 7));
         let elsewhere = Finding {
             file: Some("b.rs".to_owned()),
             ..one.clone()
@@ -177,6 +212,25 @@ mod tests {
         assert!(!is_repeated(&elsewhere, &[&one]));
         let all = distinct(vec![one.clone(), elsewhere, one], |one| one);
         assert_eq!(all.len(), 2);
+    }
+
+    #[test]
+    fn what_was_refuted_of_one_place_stands_at_the_others() {
+        let mut all = levelled(vec![
+            finding("it panics", 1, Severity::Minor),
+            finding("It panics.", 2, Severity::Blocker),
+            finding("another", 3, Severity::Minor),
+        ]);
+        let severities: Vec<Severity> = all.iter().map(|one| one.severity).collect();
+        let (blocker, minor) = (Severity::Blocker, Severity::Minor);
+        assert_eq!(severities, [blocker, blocker, minor]);
+        all[0].refuted = Some("line 1 returns".to_owned());
+        let merged = merged(&all);
+        let lines: Vec<_> = merged
+            .iter()
+            .map(|one| (one.line, one.refuted.is_some()))
+            .collect();
+        assert_eq!(lines, [(Some(1), true), (Some(2), false), (Some(3), false)]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! One plan serves every mode of `spawn-team` and every phase of a cruise; the modes differ only in
 //! their [`ReviewPlan`].
 
+mod attributes;
 mod change;
 mod domain;
 mod folded;
@@ -16,7 +17,7 @@ mod verdict;
 pub use change::{Change, ChangeReader, ChangedFile};
 pub use domain::{Domain, Subject, verdict_title};
 pub use folded::Folded;
-pub use merge::{distinct, is_repeated, merged};
+pub use merge::{distinct, is_repeated, levelled, merged};
 pub use origin::require_older;
 pub use plan::{LastWord, Move, ReviewPlan, Seat};
 pub use resolution::{ChangedPlace, Named, Resolution, outside, resolution};

@@ -5,11 +5,11 @@ use crate::forge::inline::FileDiff;
 
 /// Takes back a reviewer's statement that a finding existed before, where the change itself may have
 /// added the line: where it did, where the finding names a changed file and no line of it, and where
-/// the lines of the diff are not known. Elsewhere only the reviewer can say it: a change can break code
-/// that it does not touch.
-pub fn require_older(findings: &mut [Finding], diff: &[FileDiff]) {
+/// the lines of the diff are not known: of all files if it was cut, else of those that it deletes or shows
+/// no lines of. Elsewhere only the reviewer can say it: a change can break code that it does not touch.
+pub fn require_older(findings: &mut [Finding], diff: &[FileDiff], is_cut: bool) {
     for finding in findings {
-        finding.pre_existing &= !is_added(finding, diff);
+        finding.pre_existing &= !is_cut && !is_added(finding, diff);
     }
 }
 
@@ -17,15 +17,16 @@ fn is_added(finding: &Finding, diff: &[FileDiff]) -> bool {
     let (Some(path), false) = (finding.file.as_deref(), diff.is_empty()) else {
         return true;
     };
-    let is_it = |file: &&FileDiff| {
-        let new = file.new_path.as_deref();
-        // A reviewer may write the whole path, or one of the diff's.
-        new.is_some_and(|new| path == new || path.ends_with(&format!("/{new}")))
+    // A reviewer may write the whole path, or one of the diff's.
+    let is_path = |one: &String| path == one || path.ends_with(&format!("/{one}"));
+    let is_it = |file: &&FileDiff| match (&file.old_path, &file.new_path) {
+        (_, Some(new)) => is_path(new),
+        (old, None) => old.as_ref().is_some_and(is_path),
     };
     let Some(file) = diff.iter().find(is_it) else {
         return false;
     };
-    if file.old_path.is_none() {
+    if file.old_path.is_none() || file.new_path.is_none() || file.hunks.is_empty() {
         return true;
     }
     let Some(first) = finding.line else {
@@ -67,7 +68,11 @@ mod tests {
 
     fn is_older(file: Option<&str>, line: Option<u64>, end_line: Option<u64>) -> bool {
         let mut all = [finding(file, line, end_line)];
-        require_older(&mut all, &Change::parse(DIFF.as_bytes()).into_lines());
+        require_older(
+            &mut all,
+            &Change::parse(DIFF.as_bytes()).into_lines(),
+            false,
+        );
         all[0].pre_existing
     }
 
@@ -90,8 +95,27 @@ mod tests {
     #[test]
     fn where_the_lines_of_the_diff_are_unknown_nothing_is_older() {
         let mut all = [finding(Some("c.rs"), Some(1), None)];
-        require_older(&mut all, &[]);
+        require_older(&mut all, &[], false);
         assert!(!all[0].pre_existing);
+        let mut all = [finding(Some("c.rs"), Some(1), None)];
+        let diff = Change::parse(DIFF.as_bytes()).into_lines();
+        require_older(&mut all, &diff, true);
+        assert!(!all[0].pre_existing, "cut");
+    }
+
+    #[test]
+    fn nothing_in_a_file_without_shown_lines_is_older() {
+        let diff = "diff --git a/logo.png b/logo.png\nBinary files a/logo.png and b/logo.png differ\n\
+                    diff --git a/run b/run\nold mode 100644\nnew mode 100755\n\
+                    diff --git a/gone b/gone\ndeleted file mode 100644\n--- a/gone\n+++ /dev/null\n\
+                    @@ -1,2 +0,0 @@\n-one\n-two\n";
+        let diff = Change::parse(diff.as_bytes()).into_lines();
+        for file in ["logo.png", "run", "gone"] {
+            let mut all = [finding(Some(file), Some(7), None)];
+            require_older(&mut all, &diff, false);
+            assert!(!all[0].pre_existing, "{file}");
+        }
+        assert!(!is_added(&finding(Some("b"), Some(7), None), &diff));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! people write. Where those do not fit, each file is cut to a fair share.
 
 use super::change::{Change, ChangedFile, whole_lines};
+use super::folded::Folded;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -158,7 +159,12 @@ fn row(file: &ChangedFile) -> String {
         let _ = write!(row, " +{} -{}", file.added, file.deleted);
     }
     if let Some(why) = file.folded {
-        let _ = write!(row, " ({}: not shown)", why.as_str());
+        let hint = if why == Folded::Binary || file.is_deleted() {
+            ""
+        } else {
+            "; read the file"
+        };
+        let _ = write!(row, " ({}: not shown{hint})", why.as_str());
     }
     row
 }

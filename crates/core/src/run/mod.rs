@@ -44,7 +44,7 @@ pub use model::{
 };
 pub use stats::{ReviewStats, Reviewing, review_stats};
 pub use status::{
-    CruiseStatus, DomainVerdict, cruise_status, domain_verdicts, is_cruise, open_findings,
-    paused_for, phase_state, verdict, waits_for_person,
+    CruiseStatus, DomainVerdict, cruise_status, domain_verdicts, is_cruise, is_fix_unreviewed,
+    open_findings, paused_for, phase_state, verdict, waits_for_person,
 };
 pub use tasks::{TaskLabel, TaskView, task_like, tasks};

@@ -13,6 +13,7 @@ use crate::ids::CommitSha;
 use crate::phase::{MOST_PENDING, PhaseName, PhaseState, STATE_FILE_VERSION};
 use crate::problem::Kind;
 use crate::review::{Domain, LastWord, Move, distinct, is_blocking};
+use crate::settings::TeamMode;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -179,6 +180,19 @@ pub fn open_findings(run: &Run) -> Vec<(Option<&Domain>, &Finding)> {
     });
     let open = all.filter(|(_, finding)| is_blocking(finding, terms.review.min_confidence));
     distinct(open.collect(), |(_, finding)| finding)
+}
+
+/// Whether a reviewer asked for changes, a fixer made some, and nobody reviews them, because the mode
+/// ends there.
+pub fn is_fix_unreviewed(run: &Run) -> bool {
+    let Flow::Phase { phase } = &run.flow else {
+        return false;
+    };
+    let terms = run.request.as_ref().and_then(|one| one.kind.phase_terms());
+    let is_sequential = terms.is_some_and(|terms| terms.mode == TeamMode::Sequential);
+    let is_over = phase.verdict == Some(LastWord::NeedsChanges);
+    let mut head = run.work.head_sha.iter();
+    is_sequential && is_over && head.any(|head| phase.record.is_changed_since_objections(head))
 }
 
 /// The domains whose reviews are still to be given.

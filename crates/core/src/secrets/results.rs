@@ -141,7 +141,9 @@ mod tests {
             EffectResult::DiffRead {
                 diff: dirty(),
                 lines: Vec::new(),
+                is_cut: false,
                 since: Some(dirty()),
+                changed: None,
             },
             EffectResult::Failed {
                 problem: Problem::new(Kind::GitFailed, dirty())

@@ -7,7 +7,7 @@ use crate::ports::{
 };
 use drive_core::ids::{BranchName, CommitSha, RemoteName, SandboxId};
 use drive_core::problem::{Kind, Problem};
-use drive_core::review::shown;
+use drive_core::review::{Change, shown};
 use drive_core::run::{ChangedLines, EffectResult, Flow, RoundStep, Run, Stage};
 use drive_core::sandbox::{Lifetime, Sandbox};
 use std::path::Path;
@@ -21,6 +21,8 @@ const MEASURED_FILES: usize = 300;
 const MEASURED_HUNKS: usize = 1_000;
 /// How long a file may be that a run reads.
 const FILE_BYTES: u64 = 4 * 1024 * 1024;
+/// Where a repository says which of its files nobody writes.
+const ATTRIBUTES: &str = ".gitattributes";
 const SHORT: usize = 8;
 /// How many names are tried before a person is asked for one.
 const MOST_NAMES: u32 = 50;
@@ -109,12 +111,7 @@ impl World<'_> {
         head: &CommitSha,
     ) -> Option<ChangedLines> {
         let change = self.history.diff(place, since, head).ok()?;
-        let (files, is_cut) = change.into_edits(MEASURED_FILES, MEASURED_HUNKS);
-        Some(ChangedLines {
-            since: since.clone(),
-            files,
-            is_cut,
-        })
+        Some(lines_of(since, change))
     }
 
     /// Makes the messages of the agent's own commits inert; tells how many were not.
@@ -266,12 +263,23 @@ impl World<'_> {
     ) -> Result<EffectResult, Problem> {
         let sandbox = self.require_sandbox(task, id)?;
         let place = Place::Sandbox(&sandbox);
-        let change = self.history.diff(place, base, head)?;
-        let since = since.and_then(|since| self.history.diff(place, since, head).ok());
+        let marked = self.history.read_file(place, base, ATTRIBUTES, FILE_BYTES);
+        let marked = marked.ok().flatten().unwrap_or_default();
+        let diff = |from: &CommitSha| -> Result<Change, Problem> {
+            let mut change = self.history.diff(place, from, head)?;
+            change.fold_marked(&marked);
+            Ok(change)
+        };
+        let change = diff(base)?;
+        let later = since.and_then(|since| diff(since).ok());
         Ok(EffectResult::DiffRead {
             diff: shown(&change, DIFF_BYTES),
+            is_cut: change.has_unknown_lines(),
             lines: change.into_lines(),
-            since: since.map(|since| shown(&since, SINCE_BYTES)),
+            since: later.as_ref().map(|later| shown(later, SINCE_BYTES)),
+            changed: since
+                .zip(later)
+                .map(|(since, later)| lines_of(since, later)),
         })
     }
 
@@ -383,6 +391,16 @@ fn told_large(file: &LargeFile) -> String {
         file.path.display(),
         file.bytes / 1_000_000
     )
+}
+
+/// Which lines a change since a commit touches.
+fn lines_of(since: &CommitSha, change: Change) -> ChangedLines {
+    let (files, is_cut) = change.into_edits(MEASURED_FILES, MEASURED_HUNKS);
+    ChangedLines {
+        since: since.clone(),
+        files,
+        is_cut,
+    }
 }
 
 /// Whether the run makes a suggestion in a file.

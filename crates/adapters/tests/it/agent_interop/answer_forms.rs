@@ -116,7 +116,10 @@ fn refuted(cli: Cli) {
         id: "finding-1".to_owned(),
         why: "line 1 refuses it".to_owned(),
     };
-    assert_eq!(read_refutations(played.outcome()), Ok(vec![refutation]));
+    assert_eq!(
+        read_refutations(played.outcome(), &Shown::default()),
+        Ok(vec![refutation])
+    );
 }
 
 #[test]

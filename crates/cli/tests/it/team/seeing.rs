@@ -24,8 +24,8 @@ fn a_lock_file_of_300_kib_hides_no_source_file_from_the_reviewer() {
     let lock = "seq 100001 144000 > Cargo.lock; seq 100001 144000 > package-lock.json";
     let reviewer = looks_for(&[
         "7 files changed, +138006 -0",
-        "Cargo.lock +44000 -0 (lock file: not shown)",
-        "package-lock.json +44000 -0 (lock file: not shown)",
+        "Cargo.lock +44000 -0 (lock file: not shown; read the file)",
+        "package-lock.json +44000 -0 (lock file: not shown; read the file)",
         "src/large.rs +50000 -0 (cut)",
         "src/m.rs +1 -0",
         "+fn a",

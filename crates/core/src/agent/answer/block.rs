@@ -1,11 +1,11 @@
 //! The JSON blocks of an agent's text.
 
-use super::json::{NotObject, object};
+use super::json::{NotObject, object, object_or_list};
 use crate::fences::{Block, fenced_blocks};
 use crate::verify::text::tail;
 use serde_json::Value;
 
-/// An object in an agent's text.
+/// An object in an agent's text, or a list.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Object<'t> {
     /// As it stands there.
@@ -31,7 +31,7 @@ pub(super) fn last_json(text: &str) -> Result<Object<'_>, &'static str> {
     if let Some(found) = fenced.find(|read| *read != Err(NotObject::Invalid)) {
         return found.map_err(|_| TWICE);
     }
-    let last = only_bare_object(text).or_else(|| bare_objects(tail(text, NEAR)).pop());
+    let last = only_bare_object(text).or_else(|| bare_json(tail(text, NEAR), &['{']).pop());
     match last.ok_or("it has no JSON block")? {
         Ok(found) => Ok(found),
         Err(NotObject::Twice) => Err(TWICE),
@@ -41,12 +41,19 @@ pub(super) fn last_json(text: &str) -> Result<Object<'_>, &'static str> {
 
 const TWICE: &str = "its JSON block has a key twice";
 
-/// Every object of a text, fenced or bare, in no order; an object inside another one is not listed.
+/// Every object and list of a text, fenced or bare, in no order; what stands inside another one is not
+/// listed.
 pub(super) fn all_json(text: &str) -> Vec<Result<Object<'_>, NotObject>> {
     let blocks = fenced_blocks(text);
-    let mut all: Vec<_> = blocks.iter().map(|block| read(block.body)).collect();
+    let mut all = Vec::new();
+    for block in &blocks {
+        match read_any(block.body) {
+            Err(NotObject::Invalid) => all.extend(bare_json(tail(block.body, NEAR), &['{', '['])),
+            read => all.push(read),
+        }
+    }
     for part in between(text, &blocks) {
-        all.extend(bare_objects(tail(part, NEAR)));
+        all.extend(bare_json(tail(part, NEAR), &['{', '[']));
     }
     all.retain(|read| *read != Err(NotObject::Invalid));
     all
@@ -71,6 +78,12 @@ fn read(text: &str) -> Result<Object<'_>, NotObject> {
     Ok(Object { text, value })
 }
 
+fn read_any(text: &str) -> Result<Object<'_>, NotObject> {
+    let value = object_or_list(text)?;
+    let text = text.trim();
+    Ok(Object { text, value })
+}
+
 /// The only object in the text, however long it is.
 fn only_bare_object(text: &str) -> Option<Result<Object<'_>, NotObject>> {
     let object = text.get(text.find('{')?..=text.rfind('}')?)?;
@@ -81,17 +94,20 @@ fn only_bare_object(text: &str) -> Option<Result<Object<'_>, NotObject>> {
 const NEAR: usize = 64 * 1024;
 const MAX_TRIES: usize = 2000;
 
-fn bare_objects(text: &str) -> Vec<Result<Object<'_>, NotObject>> {
+/// What stands in a text without a fence and begins with one of these.
+fn bare_json<'t>(text: &'t str, starts: &[char]) -> Vec<Result<Object<'t>, NotObject>> {
     let mut rest = text;
     let mut found = Vec::new();
     for _ in 0..MAX_TRIES {
-        let Some(start) = rest.find('{') else { break };
+        let Some(start) = rest.find(starts) else {
+            break;
+        };
         rest = &rest[start..];
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
         match values.next() {
             Some(Ok(_)) => {
-                let (object, after) = rest.split_at(values.byte_offset());
-                found.push(read(object));
+                let (value, after) = rest.split_at(values.byte_offset());
+                found.push(read_any(value));
                 rest = after;
             }
             Some(Err(_)) | None => rest = &rest[1..],

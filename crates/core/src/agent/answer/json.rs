@@ -6,10 +6,10 @@ use jsonc_parser::ast;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value};
 
-/// Why a text is no object.
+/// Why a text is neither an object nor a list, or no object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotObject {
-    /// It is not JSON, or something else than an object.
+    /// It is not JSON, or something else.
     Invalid,
     /// It names a key twice.
     Twice,
@@ -31,9 +31,17 @@ const OPTIONS: ParseOptions = ParseOptions {
 
 /// The object that a text is.
 pub(super) fn object(text: &str) -> Result<Value, NotObject> {
+    match object_or_list(text) {
+        Ok(Value::Array(_)) => Err(NotObject::Invalid),
+        read => read,
+    }
+}
+
+/// The object or list that a text is.
+pub(super) fn object_or_list(text: &str) -> Result<Value, NotObject> {
     let parsed = parse_to_ast(text.trim(), &CollectOptions::default(), &OPTIONS);
     match parsed.map(|parsed| parsed.value) {
-        Ok(Some(ast::Value::Object(object))) => converted(ast::Value::Object(object)),
+        Ok(Some(value @ (ast::Value::Object(_) | ast::Value::Array(_)))) => converted(value),
         Ok(_) | Err(_) => Err(NotObject::Invalid),
     }
 }

@@ -1,6 +1,7 @@
 //! Structured answers: the last JSON block of an agent's output. The parser is lenient about form
 //! and strict about meaning: an unclear answer is inconclusive, never guessed.
 
+mod beside;
 mod block;
 mod fields;
 mod finding;
@@ -20,7 +21,8 @@ pub use handoff::{Added, Handoff, read_handoff, without_handoff};
 pub use namer::{MAX_BRANCH_CHARS, MAX_TITLE_CHARS, Naming, read_naming, slug, title_of};
 pub use refuter::{Refutation, read_refutations};
 pub use reviewer::{
-    COMMIT_CHARS, REVIEW_COMPLETE, Review, Shown, Verdict, ends_review, read_review,
+    COMMIT_CHARS, REVIEW_COMPLETE, Review, Shown, Verdict, ends_review, has_answer,
+    has_begun_answer, read_review,
 };
 pub use validator::{
     AuditSeverity, Cited, EntryClaim, FindingClaim, ProofCommand, Standing, ValidatorAnswer,

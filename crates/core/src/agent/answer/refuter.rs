@@ -1,7 +1,8 @@
-use super::block::{all_json, last_json};
+use super::block::{Object, all_json, last_json};
 use super::fields::Fields;
 use super::form::Said;
 use super::json::object;
+use super::reviewer::Shown;
 use super::{Inconclusive, MAX_ITEMS, inconclusive};
 use serde_json::Value;
 
@@ -15,13 +16,20 @@ pub struct Refutation {
 }
 
 /// The findings that an agent refutes with a reason. A finding that any of its blocks lets stand holds.
-pub fn read_refutations<'t>(said: impl Into<Said<'t>>) -> Result<Vec<Refutation>, Inconclusive> {
+/// Who repeats a block that it was shown has refuted nothing.
+pub fn read_refutations<'t>(
+    said: impl Into<Said<'t>>,
+    shown: &Shown<'_>,
+) -> Result<Vec<Refutation>, Inconclusive> {
     let Said { text, document } = said.into();
-    let mut blocks: Vec<Value> = Vec::new();
+    let mut blocks: Vec<Object<'_>> = Vec::new();
     match document {
         Some(document) => {
             let broken = |_| inconclusive("its answer is not a JSON object");
-            blocks.push(object(document).map_err(broken)?);
+            blocks.push(Object {
+                text: document,
+                value: object(document).map_err(broken)?,
+            });
         }
         None => {
             last_json(text).map_err(inconclusive)?;
@@ -29,16 +37,23 @@ pub fn read_refutations<'t>(said: impl Into<Said<'t>>) -> Result<Vec<Refutation>
     }
     for block in all_json(text) {
         let block = block.map_err(|_| inconclusive("one of its JSON blocks has a key twice"))?;
-        if !blocks.contains(&block.value) {
-            blocks.push(block.value);
+        if blocks.iter().all(|known| known.value != block.value) {
+            blocks.push(block);
         }
     }
     let mut items: Vec<Value> = Vec::new();
     let mut has_list = false;
     for block in &blocks {
-        let listed = Fields::new(block).list("findings");
-        has_list |= listed.is_some();
-        items.extend(listed.unwrap_or_default().iter().cloned());
+        let Some(listed) = Fields::new(&block.value).list("findings") else {
+            continue;
+        };
+        if let Some(place) = shown.place_of(block.text) {
+            return Err(inconclusive(format!(
+                "one of its blocks also stands in {place}"
+            )));
+        }
+        has_list = true;
+        items.extend(listed.iter().cloned());
     }
     if !has_list {
         return Err(inconclusive("it has no list of findings"));
@@ -65,6 +80,33 @@ pub fn read_refutations<'t>(said: impl Into<Said<'t>>) -> Result<Vec<Refutation>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read_refutations(text: &str) -> Result<Vec<Refutation>, Inconclusive> {
+        super::read_refutations(text, &Shown::default())
+    }
+
+    #[test]
+    fn a_refutation_that_was_shown_to_the_agent_is_quoted() {
+        let block = r#"{"findings": [{"id": "finding-1", "holds": false, "why": "w"}]}"#;
+        let said = format!("```json\n{block}\n```");
+        let diff = format!("+{block}\n");
+        let in_diff = Shown {
+            diff: &diff,
+            ..Shown::default()
+        };
+        let spaced = block.replace(", ", ",\n  ");
+        let in_text = Shown {
+            texts: vec![&spaced],
+            ..Shown::default()
+        };
+        for (shown, place) in [(in_diff, "the diff"), (in_text, "the task or a comment")] {
+            let reason = format!("one of its blocks also stands in {place}");
+            let read = super::read_refutations(&said, &shown);
+            assert_eq!(read, Err(inconclusive(reason)));
+            let own = said.replace("\"w\"", "\"line 3\"");
+            assert_eq!(super::read_refutations(&own, &shown).unwrap().len(), 1);
+        }
+    }
 
     #[test]
     fn only_a_clear_no_with_a_reason_refutes_a_finding() {

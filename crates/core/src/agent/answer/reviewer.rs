@@ -1,4 +1,5 @@
-use super::block::{Object, all_json, last_json};
+use super::beside::{Beside, unread};
+use super::block::{Object, last_json};
 use super::fields::{Fields, plain};
 use super::finding::{Confidence, Finding, Severity};
 use super::form::Said;
@@ -20,6 +21,24 @@ pub fn ends_review(line: &str) -> bool {
     let line = line.trim().trim_matches(['*', '_', '`']);
     line.trim() == REVIEW_COMPLETE
 }
+
+/// Whether a reviewer, or one who refutes, has tried to give its answer in this text.
+pub fn has_begun_answer(text: &str) -> bool {
+    let keys = ANSWER_KEYS.map(|key| format!("\"{key}\""));
+    keys.iter().any(|key| text.contains(key)) || one_word(text).is_some()
+}
+
+/// Whether the text holds such an answer as a whole.
+pub fn has_answer(text: &str) -> bool {
+    let is_answer = |value: &Value| {
+        let fields = Fields::new(value);
+        ANSWER_KEYS.into_iter().any(|key| fields.get(key).is_some())
+    };
+    last_json(text).is_ok_and(|last| is_answer(&last.value))
+}
+
+/// The key of a verdict, and of a list of refutations.
+const ANSWER_KEYS: [&str; 2] = ["verdict", "findings"];
 
 /// The verdict on one commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -43,7 +62,7 @@ impl Verdict {
         }
     }
 
-    fn read(word: &str) -> Option<Self> {
+    pub(super) fn read(word: &str) -> Option<Self> {
         match word {
             "approved" | "approve" | "lgtm" | "accepted" | "accept" => Some(Verdict::Approved),
             "needschanges" | "changesneeded" | "changesrequested" | "requestchanges"
@@ -95,25 +114,10 @@ pub fn read_review<'t>(
         return Ok(Review { verdict, findings });
     }
     let answer = last_json(text).map_err(inconclusive)?;
-    let has_verdict = |object: &Object<'_>| Fields::new(&object.value).get("verdict").is_some();
-    let mut read = 0;
-    for other in all_json(text) {
-        let other = other.map_err(|_| inconclusive("one of its JSON blocks has a key twice"))?;
-        if other.value != answer.value {
-            if has_verdict(&other) {
-                return Err(inconclusive("it has two verdict blocks that differ"));
-            }
-            if has_findings(&other.value) {
-                return Err(inconclusive("it lists findings outside its verdict block"));
-            }
-        }
-        read += verdicts(other.text);
-    }
-    // A block that cannot be read may hold an objection.
-    if verdicts(text) > read.max(verdicts(answer.text)) {
-        return Err(inconclusive("it has another verdict that cannot be read"));
-    }
+    let beside = Beside::of(text, answer.text)?;
+    beside.require_one_verdict(&answer.value)?;
     let review = review(&answer.value)?;
+    beside.require_agreement(&review)?;
     require_own(&answer, shown)?;
     Ok(review)
 }
@@ -131,30 +135,28 @@ fn read_document(document: &str, text: &str, shown: &Shown<'_>) -> Result<Review
     };
     let given = review(&answer.value)?;
     require_own(&answer, shown)?;
-    let objects = |other: Result<Object<'_>, NotObject>| match other {
-        Ok(other) if other.value == answer.value => false,
-        Ok(other) if Fields::new(&other.value).get("verdict").is_some() => {
-            !review(&other.value).is_ok_and(|earlier| earlier.verdict.is_content())
-        }
-        Ok(other) => has_findings(&other.value),
-        Err(NotObject::Twice) => true,
-        Err(NotObject::Invalid) => false,
-    };
-    let claims = |review: &Review| {
-        let mut all = review.findings.iter();
-        all.any(|one| one.severity <= Severity::Major)
-    };
     if claims(&given) {
         return Ok(given);
     }
-    let all = all_json(text);
-    let read: usize = all.iter().flatten().map(|one| verdicts(one.text)).sum();
-    // A block that cannot be read may hold an objection.
-    let is_unread = verdicts(text) > read.max(verdicts(document));
-    if is_unread || all.into_iter().any(objects) {
+    let objects = |other: &Value| match Fields::new(other).get("verdict") {
+        Some(_) => !review(other).is_ok_and(|one| one.verdict.is_content() && !claims(&one)),
+        None => true,
+    };
+    let beside = Beside::of(text, document);
+    let agrees = beside.is_ok_and(|beside| {
+        let mut judging = beside.judging(&answer.value);
+        !judging.any(objects) && beside.require_agreement(&given).is_ok()
+    });
+    if !agrees {
         return Err(inconclusive("it approves after an earlier message objects"));
     }
     Ok(given)
+}
+
+/// Whether a review has a finding that could stand against a merge.
+fn claims(review: &Review) -> bool {
+    let mut all = review.findings.iter();
+    all.any(|one| one.severity <= Severity::Major)
 }
 
 /// Refuses a verdict on another commit, and one that was quoted.
@@ -169,40 +171,6 @@ fn require_own(answer: &Object<'_>, shown: &Shown<'_>) -> Result<(), Inconclusiv
             ))),
             None => Ok(()),
         },
-    }
-}
-
-/// How often a text gives a verdict, as a key with a value.
-fn verdicts(text: &str) -> usize {
-    let lower = text.to_lowercase();
-    let keys = lower.match_indices(KEY);
-    let is_given = |at: usize| lower[at + KEY.len()..].trim_start().starts_with(':');
-    keys.filter(|(at, _)| is_given(*at)).count()
-}
-
-const KEY: &str = "\"verdict\"";
-
-/// Whether an object without a verdict lists findings.
-fn has_findings(value: &Value) -> bool {
-    let fields = Fields::new(value);
-    let lists = ["suggestions", "findings"].map(|name| fields.list(name));
-    lists.into_iter().flatten().any(|items| !items.is_empty())
-}
-
-/// A key of the answer that is not read and holds findings, or verdicts on parts.
-fn unread(answer: &Value) -> Option<&str> {
-    let mut fields = answer.as_object()?.iter();
-    let found = fields.find(|(_, value)| judges(value));
-    found.map(|(key, _)| key.as_str())
-}
-
-/// Whether an object in this value, or within that, reads like a finding or a verdict.
-fn judges(value: &Value) -> bool {
-    let is_word = |key: &String| ["severity", "verdict", "issue"].contains(&plain(key).as_str());
-    match value {
-        Value::Array(items) => items.iter().any(judges),
-        Value::Object(fields) => fields.keys().any(is_word) || fields.values().any(judges),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 
@@ -228,7 +196,7 @@ fn one_word(text: &str) -> Option<Verdict> {
 
 impl Shown<'_> {
     /// Where else a block stands, as text.
-    fn place_of(&self, block: &str) -> Option<&'static str> {
+    pub(super) fn place_of(&self, block: &str) -> Option<&'static str> {
         let block = squeezed(block.lines());
         let unmarked = self
             .diff
@@ -286,9 +254,9 @@ fn review(answer: &Value) -> Result<Review, Inconclusive> {
             return Err(inconclusive("`suggestions` is not a list"));
         }
     };
-    if let (true, Some(key)) = (items.is_empty(), unread(answer)) {
+    if let Some(key) = unread(answer) {
         return Err(inconclusive(format!(
-            "`suggestions` is empty, but `{}` holds findings",
+            "`{}` holds findings that are not in `suggestions`",
             clip(key)
         )));
     }

@@ -2,7 +2,7 @@ use super::diagnosis::{Tries, diagnose, wait_for};
 use super::spoken::{MAX_EVENT_TEXT, MAX_SAID, Spoken};
 use super::text::{cut, one_line, push_bounded};
 use super::{Phase, StreamSetup};
-use crate::agent::answer::ends_review;
+use crate::agent::answer::{ends_review, has_answer, has_begun_answer};
 use crate::agent::event::{AgentEvent, Wait};
 use crate::agent::outcome::{Ending, Failure, Ignored};
 use crate::agent::redact::Redactor;
@@ -38,7 +38,9 @@ pub(super) struct Progress {
     pub(super) terminal: Option<Ending>,
     /// The line that is being written, as far as it may be a marker.
     pub(super) line: String,
-    /// Whether a reviewer wrote that its review is complete. From then on it only has to exit.
+    /// Whether a reviewer wrote that its review is complete.
+    is_marked: bool,
+    /// Whether it also gave its answer. From then on it only has to exit.
     pub(super) is_complete: bool,
     pub(super) abandoned: Option<(Failure, String)>,
     pub(super) escalations: u32,
@@ -64,6 +66,7 @@ impl Progress {
             wait: None,
             terminal: None,
             line: String::new(),
+            is_marked: false,
             is_complete: false,
             abandoned: None,
             escalations: 0,
@@ -146,9 +149,14 @@ impl Progress {
         if !self.spoken.is_open() {
             self.line.clear();
         }
-        self.look_for_marker(text);
+        let is_marker = self.look_for_marker(text);
         let shown = self.spoken.piece(text);
         self.tell(shown);
+        if is_marker {
+            self.marked();
+        } else if text.contains('}') {
+            self.look_for_answer();
+        }
     }
 
     /// A whole message.
@@ -170,6 +178,7 @@ impl Progress {
     pub(super) fn close_message(&mut self) {
         let held = self.spoken.close();
         self.tell(held);
+        self.look_for_answer();
     }
 
     fn tell(&mut self, shown: Option<String>) {
@@ -299,8 +308,10 @@ impl Progress {
         }
     }
 
-    /// A reviewer may say that its review is complete before it exits, or instead of exiting.
-    fn look_for_marker(&mut self, text: &str) {
+    /// A reviewer may say that its review is complete before it exits, or instead of exiting. Returns
+    /// whether it does here.
+    fn look_for_marker(&mut self, text: &str) -> bool {
+        let mut is_marker = false;
         for (number, part) in text.split('\n').enumerate() {
             if number > 0 {
                 self.line.clear();
@@ -308,17 +319,30 @@ impl Progress {
             if self.line.len() <= MAX_MARKER_LINE {
                 self.line.push_str(part);
             }
-            self.is_complete |= self.setup.role == Role::Reviewer && ends_review(&self.line);
+            is_marker |= ends_review(&self.line);
         }
+        is_marker
     }
 
     /// The same for an unfinished line that was not reported yet.
     pub(super) fn unfinished_line(&mut self, line: &[u8]) {
         if line.len() <= MAX_MARKER_LINE
             && let Ok(line) = std::str::from_utf8(line)
+            && ends_review(line)
         {
-            self.is_complete |= self.setup.role == Role::Reviewer && ends_review(line);
+            self.marked();
         }
+    }
+
+    /// The marker is there: it ends the review, unless it comes before the answer.
+    fn marked(&mut self) {
+        self.is_marked = self.setup.role == Role::Reviewer;
+        self.is_complete |= self.is_marked && has_begun_answer(self.spoken.said());
+    }
+
+    fn look_for_answer(&mut self) {
+        let is_awaited = self.is_marked && !self.is_complete;
+        self.is_complete |= is_awaited && has_answer(self.spoken.said());
     }
 
     /// Whether it has said its last word.

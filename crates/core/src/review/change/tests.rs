@@ -57,6 +57,7 @@ fn odd_diffs_are_read_file_by_file() {
     assert!(change.files[2].hunks[0].ends_with("+new\n\\ No newline at end of file\n"));
     let mut lines = change.into_lines();
     lines.iter_mut().for_each(|file| file.edits.clear());
+    lines.retain(|file| !file.hunks.is_empty());
     assert_eq!(lines, parse_diff(ODD));
 }
 
@@ -86,8 +87,28 @@ fn a_file_larger_than_its_share_keeps_its_counts_and_its_positions() {
 
 #[test]
 fn a_generated_file_keeps_counts_and_no_text() {
-    let change = Change::parse(&added("dist/app.js", 50_000, "x"));
-    assert_eq!(change.files[0].added, 50_000);
+    for (path, text) in [("dist/app.css", "x"), ("dist/app.js", "/* @generated */")] {
+        let change = Change::parse(&added(path, 50_000, text));
+        assert_eq!(change.files[0].added, 50_000);
+        assert_eq!(change.files[0].hunks, Vec::<String>::new());
+        assert_eq!(change.files[0].folded, Some(Folded::Generated));
+    }
+}
+
+#[test]
+fn source_code_with_the_name_of_a_generated_or_vendored_file_is_shown() {
+    for path in ["dist/app.js", "vendor/a/b.go", "src/schema_generated.rs"] {
+        let change = Change::parse(&added(path, 3, "steal(secrets);"));
+        assert_eq!(change.files[0].folded, None, "{path}");
+        assert!(change.files[0].hunks[0].contains("steal"), "{path}");
+    }
+}
+
+#[test]
+fn a_file_that_the_base_marks_as_generated_is_folded() {
+    let mut change = Change::parse(&added("src/api.rs", 3, "x"));
+    change.fold_marked("src/api.rs linguist-generated\n");
+    assert_eq!(change.files[0].folded, Some(Folded::Generated));
     assert_eq!(change.files[0].hunks, Vec::<String>::new());
 }
 
@@ -164,7 +185,9 @@ fn a_change_with_too_many_edits_has_none_for_the_file_that_exceeds_them() {
         let line = 1 + at * 3;
         diff.push_str(&format!("@@ -{line},2 +{line},2 @@\n-a\n+b\n c\n"));
     }
-    let lines = Change::parse(diff.as_bytes()).into_lines();
+    let change = Change::parse(diff.as_bytes());
+    assert!(change.has_unknown_lines());
+    let lines = change.into_lines();
     assert_eq!(
         (lines[0].hunks.len(), lines[0].edits.len()),
         (MOST_HUNKS, 0)

@@ -25,7 +25,7 @@ fn a_small_change_is_shown_whole_after_the_list_of_its_files() {
     assert_eq!(
         shown_of(&diff, 4096),
         "3 files changed, +6 -0\n\n\
-         a.rs +2 -0\nCargo.lock +3 -0 (lock file: not shown)\nb.rs +1 -0\n\n"
+         a.rs +2 -0\nCargo.lock +3 -0 (lock file: not shown; read the file)\nb.rs +1 -0\n\n"
             .to_owned()
             + &file("a.rs", &[2])
             + &file("b.rs", &[1])

@@ -15,6 +15,7 @@ mod outage;
 mod phase;
 mod promote;
 mod proof;
+mod public_text;
 mod publish;
 mod relocate;
 mod reply;

@@ -11,6 +11,7 @@ use super::super::model::{
 };
 use super::phase::{PhaseFlow, merged_unheard, objected, post};
 use super::proof::{failure_of, is_proof};
+use super::public_text::public;
 use crate::forge::text::first_line;
 use crate::ids::{BranchName, CommitSha};
 use crate::problem::{Kind, Problem};
@@ -252,7 +253,10 @@ impl PhaseFlow<'_> {
             return self.announce(Some(problem));
         }
         let head = self.head().map_or(String::new(), |head| head.to_string());
-        let body = format!("Not merged: {}.", not_merged_because(&problem));
+        let body = format!(
+            "Not merged: {}.",
+            public(not_merged_because(&problem), self.run)
+        );
         let post = ClosingPost {
             act: ForgeAct::PostComment { body },
             key: Some(format!(

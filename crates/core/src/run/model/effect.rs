@@ -304,9 +304,15 @@ pub enum EffectResult {
         diff: String,
         /// Which lines the whole diff shows, so that a comment can stand on them.
         lines: Vec<FileDiff>,
+        /// Whether it shows more lines than those.
+        #[serde(default)]
+        is_cut: bool,
         /// What changed since the commit that the reviewer saw last; `None` where it saw none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         since: Option<String>,
+        /// The same as lines, of at most so many files.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        changed: Option<ChangedLines>,
     },
     /// The remote has the commit.
     Pushed,

@@ -189,6 +189,9 @@ pub enum Stage {
     },
     /// A second agent tries to refute what stands against a merge.
     Refuting {
+        /// The diff, which that agent may quote.
+        #[serde(default)]
+        diff: String,
         /// Which lines the whole diff shows.
         lines: Vec<FileDiff>,
     },
@@ -256,6 +259,9 @@ pub struct Panel {
     pub since: String,
     /// Which lines the whole diff shows.
     pub lines: Vec<FileDiff>,
+    /// Whether it shows more lines than those.
+    #[serde(default)]
+    pub is_cut: bool,
     /// Who is at work.
     pub at_work: BTreeMap<EffectKey, Seat>,
     /// Why no further reviewer is started.

@@ -106,6 +106,19 @@ fn a_program_need_not_end_the_line_of_the_marker() {
 }
 
 #[test]
+fn a_marker_before_the_answer_does_not_cost_the_answer() {
+    let mut stream = program_stream(as_role(Role::Reviewer));
+    let said = "I will write this at the end:\n[REVIEW COMPLETE]\n";
+    assert_eq!(push(&mut *stream, said), Phase::Working);
+    let begun = "```json\n{\"verdict\": \"needs_changes\",\n\"suggestions\": [{\n";
+    assert_eq!(push(&mut *stream, begun), Phase::Working);
+    assert_eq!(push(&mut *stream, "\"issue\": \"x\"}]}\n"), Phase::Done);
+    let (_, outcome) = stream.finish(&End::Aborted);
+    let review = read_review(&outcome.text, &Shown::default()).unwrap();
+    assert_eq!(review.verdict, Verdict::NeedsChanges);
+}
+
+#[test]
 fn what_a_reviewer_uses_after_its_review_does_not_undo_it() {
     let mut setup = as_role(Role::Reviewer);
     setup.budget = Budget {
@@ -114,7 +127,7 @@ fn what_a_reviewer_uses_after_its_review_does_not_undo_it() {
     };
     let mut stream = claude_stream(setup);
     let said = concat!(
-        r#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"[REVIEW COMPLETE]"}],"usage":{"input_tokens":50,"output_tokens":5}}}"#,
+        r#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"{\"verdict\": \"approved\"}\n[REVIEW COMPLETE]"}],"usage":{"input_tokens":50,"output_tokens":5}}}"#,
         "\n",
     );
     assert_eq!(push(&mut *stream, said), Phase::Done);

@@ -13,7 +13,9 @@ pub fn events() -> Vec<Event> {
         EffectResult::DiffRead {
             diff: DIFF.into(),
             lines: parse_diff(DIFF),
+            is_cut: false,
             since: None,
+            changed: None,
         },
         on_forge(ForgeAnswer::ReviewPosted {
             review: comment_ref(Surface::Review, 100),

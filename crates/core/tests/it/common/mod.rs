@@ -337,7 +337,9 @@ pub fn good(effect: &Effect) -> EffectResult {
         Effect::ReadDiff { .. } => EffectResult::DiffRead {
             diff: DIFF.into(),
             lines: parse_diff(DIFF),
+            is_cut: false,
             since: None,
+            changed: None,
         },
         Effect::OnForge { act, .. } => EffectResult::OnForge {
             answer: forge_answer(act),

@@ -229,7 +229,40 @@ fn answer(temper: Temper, job: &AgentJob, rng: &mut Rng) -> String {
     }
 }
 
+/// Answers from which no approval may follow.
+const CONTRADICTIONS: [&str; 5] = [
+    "[{\"issue\": \"c\", \"severity\": \"blocker\"}]\n{\"verdict\": \"approved\"}",
+    r#"{"verdict": "approved", "suggestions": [{"issue": "c", "severity": "minor"}], "blockers": [{"issue": "d"}]}"#,
+    "{'verdict': 'needs_changes'}\n{\"verdict\": \"approved\"}",
+    r#"{"verdict": "approved", "suggestions": [{"issue": "c", "severity": "blocker"}]}"#,
+    r#"{"verdict": "not_applicable", "suggestions": [{"issue": "c"}]}"#,
+];
+
+/// Answers that approve in another form than most.
+const ODD: [&str; 3] = [
+    r#"{"verdict": "not_applicable"}"#,
+    r#"{"verdict": "needs_changes", "suggestions": [{"issue": "c", "severity": "major", "confidence": 20}]}"#,
+    r#"{"verdict": "approved", "suggestions": [{"file": "other.rs", "line": 1, "issue": "c", "severity": "blocker", "preExisting": true}]}"#,
+];
+
+/// Whether a reviewer contradicted itself.
+pub fn contradicts(result: &EffectResult) -> bool {
+    let EffectResult::AgentEnded { outcome, .. } = result else {
+        return false;
+    };
+    CONTRADICTIONS
+        .iter()
+        .any(|said| outcome.text.starts_with(said))
+}
+
 fn review(temper: Temper, rng: &mut Rng) -> String {
+    // Drawn aside, so that old seeds draw what they drew.
+    let mut aside = rng.clone();
+    let odd = aside.below(40);
+    let place = usize::try_from(odd).expect("small");
+    if let Some(said) = CONTRADICTIONS.iter().chain(&ODD).nth(place) {
+        return (*said).to_owned();
+    }
     let asks = temper != Temper::Good || rng.percent(15);
     if !asks {
         return r#"{"verdict": "approved", "suggestions": []}"#.to_owned();

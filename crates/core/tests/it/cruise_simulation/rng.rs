@@ -1,6 +1,7 @@
 //! A small generator of random numbers: the same seed gives the same cruise everywhere.
 
 /// SplitMix64.
+#[derive(Clone)]
 pub struct Rng(u64);
 
 impl Rng {

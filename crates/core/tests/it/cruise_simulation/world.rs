@@ -159,11 +159,13 @@ impl World {
                 }
                 let head = run.work.head_sha.as_deref().unwrap_or_default();
                 assert!(!self.git.is_astray() && !self.git.is_dirty());
-                if !job.prompt.contains("Try to refute") {
-                    self.reviewed.push((job.domain.clone(), self.git.head()));
-                }
+                let seen = (job.domain.clone(), self.git.head());
                 // The engine shows it the head and nothing else, and puts back what it changed.
                 let result = agents::work(one, job, &mut self.git, &self.clock, rng);
+                let is_review = !job.prompt.contains("Try to refute");
+                if is_review && !agents::contradicts(&result) {
+                    self.reviewed.push(seen);
+                }
                 if self.git.is_astray() || self.git.is_dirty() || self.git.head() != head {
                     self.git.roll_back(head, self.clock.now());
                 }
@@ -200,10 +202,16 @@ impl World {
             Effect::ReadFile { commit, .. } => EffectResult::FileRead {
                 text: self.git.plan_at(commit).text(),
             },
+            // Drawn aside, so that old seeds draw what they drew.
+            Effect::ReadDiff { .. } if rng.clone().percent(10) => EffectResult::Failed {
+                problem: Problem::new(Kind::DiskFull, "the change cannot be read"),
+            },
             Effect::ReadDiff { .. } => EffectResult::DiffRead {
                 diff: common::DIFF.to_owned(),
                 lines: parse_diff(common::DIFF),
+                is_cut: false,
                 since: None,
+                changed: None,
             },
             Effect::Push { head_sha, .. } => {
                 if self.git.push(head_sha, self.clock.steady) {

@@ -3,6 +3,7 @@
 use crate::common::{agent_said, comment, team_request};
 use crate::team_step::ending::merging;
 use crate::team_step::scene::{APPROVED, Scene, end, heard, polled, team};
+use drive_core::agent::Role;
 use drive_core::forge::checks::{Check, CheckFailure, CheckSource, CheckState, Checks};
 use drive_core::forge::{Aside, Comment, ReviewState, Surface};
 use drive_core::ids::CommitSha;
@@ -293,6 +294,9 @@ fn a_failed_check_becomes_a_fixer_round_with_step_and_log() {
         prompt.contains("assertion failed: left == right"),
         "{prompt}"
     );
+    let last = scene.jobs.iter().rfind(|job| job.role == Role::Reviewer);
+    let prompt = &last.unwrap().prompt;
+    assert!(prompt.contains("check build: passed"), "{prompt}");
 }
 
 #[test]

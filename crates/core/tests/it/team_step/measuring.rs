@@ -45,12 +45,43 @@ fn committed(commits: usize, since: &[usize], files: &[FileDiff]) -> EffectResul
 }
 
 #[test]
+fn what_people_fixed_is_measured_when_the_change_is_reviewed_again() {
+    let mut scene = Scene::reviews(&[OBJECTS, APPROVED, APPROVED, APPROVED, APPROVED, APPROVED]);
+    let read = |changed| EffectResult::DiffRead {
+        diff: "the diff".to_owned(),
+        lines: Vec::new(),
+        is_cut: false,
+        since: None,
+        changed,
+    };
+    let lines = ChangedLines {
+        since: commit(1).sha,
+        files: vec![changed("src/login.rs", 2)],
+        is_cut: false,
+    };
+    scene.answers("readDiff", [read(None), read(Some(lines))]);
+    let run = scene.fly(team_request(TeamMode::Github));
+    let resolution = Resolution {
+        findings: 1,
+        resolved: 1,
+    };
+    assert_eq!(team(&run).record.reviews[0].resolution, Some(resolution));
+    assert_eq!(
+        team(&run).record.rounds,
+        [],
+        "nothing was measured of the round"
+    );
+}
+
+#[test]
 fn a_round_is_compared_with_what_was_reviewed_and_its_overreach_is_listed() {
     let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
     let read = |since: Option<&str>| EffectResult::DiffRead {
         diff: "the diff".to_owned(),
         lines: Vec::new(),
+        is_cut: false,
         since: since.map(str::to_owned),
+        changed: None,
     };
     scene.answers("readDiff", [read(None), read(Some("the diff since"))]);
     let files = [changed("src/login.rs", 2), changed("src/other.rs", 7)];

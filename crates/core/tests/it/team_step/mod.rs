@@ -15,6 +15,7 @@ mod panel;
 mod people;
 mod promoting;
 mod properties;
+mod reading;
 mod refuting;
 mod resuming;
 mod scene;

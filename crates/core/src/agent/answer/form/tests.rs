@@ -118,7 +118,7 @@ fn an_answer_in_the_form_is_read() {
     };
     let text = serde_json::to_string(&refutations).unwrap();
     assert_eq!(
-        read_refutations(document(&text)),
+        read_refutations(document(&text), &Shown::default()),
         Ok(vec![Refutation {
             id: "finding-1".to_owned(),
             why: "line 3 returns".to_owned(),
@@ -248,5 +248,5 @@ fn a_finding_that_an_earlier_message_lets_stand_holds() {
         text: &text,
         document: Some(last),
     };
-    assert_eq!(read_refutations(said), Ok(Vec::new()));
+    assert_eq!(read_refutations(said, &Shown::default()), Ok(Vec::new()));
 }

@@ -127,11 +127,11 @@ fn an_unclear_answer_is_inconclusive_and_never_an_approval() {
         ),
         (
             r#"{"verdict": "approved", "issues": [{"issue": "x", "severity": "blocker"}]}"#,
-            "`suggestions` is empty, but `issues` holds findings",
+            "`issues` holds findings that are not in `suggestions`",
         ),
         (
             r#"{"verdict": "approved", "suggestions": [], "parts": {"a": {"verdict": "rejected"}}}"#,
-            "`suggestions` is empty, but `parts` holds findings",
+            "`parts` holds findings that are not in `suggestions`",
         ),
         (
             "```json\n{\"findings\":[{\"issue\":\"x\"}]}\n```\n```json\n{\"verdict\":\"approved\"}\n```",
@@ -153,6 +153,81 @@ fn an_unclear_answer_is_inconclusive_and_never_an_approval() {
     for (text, reason) in table {
         assert_eq!(read(text), Err(inconclusive(reason)), "{text}");
     }
+}
+
+#[test]
+fn findings_and_verdicts_beside_an_approval_are_never_lost() {
+    let outside = "it lists findings outside its verdict block";
+    let finding = r#"{"severity": "blocker", "issue": "x"}"#;
+    let unread = "it has another verdict that cannot be read";
+    let differ = "it has two verdicts that differ";
+    let left_out = "it names a finding that it does not list";
+    let half = "it has another finding that cannot be read";
+    let table = [
+        (format!("```json\n[{finding}]\n```"), outside),
+        (format!("Found: [{finding}]"), outside),
+        (format!("Found: {finding}"), outside),
+        (format!("```\nFound: {finding}\n```"), outside),
+        (
+            format!(r#"{{"review": {{"findings": [{finding}]}}}}"#),
+            outside,
+        ),
+        (r#"{"blockers": ["it panics"]}"#.to_owned(), outside),
+        (r#"{"review": {"verdict": "rejected"}}"#.to_owned(), unread),
+        ("{'verdict': 'needs_changes'}".to_owned(), unread),
+        ("{verdict: needs_changes}".to_owned(), differ),
+        ("verdict: needs_changes".to_owned(), differ),
+        (
+            "- **Verdict:** needs changes, since it panics".to_owned(),
+            differ,
+        ),
+        ("My final verdict: rejected".to_owned(), differ),
+        ("Verdict: do not merge".to_owned(), unread),
+        ("{'severity': 'blocker'}".to_owned(), half),
+        (
+            "```json\n{\"issue\": \"an \"odd\" quote\"}\n```".to_owned(),
+            half,
+        ),
+        ("- severity: blocker".to_owned(), left_out),
+    ];
+    let approved = r#"{"verdict": "approved", "suggestions": []}"#;
+    for (said, reason) in table {
+        let text = format!("{said}\n```json\n{approved}\n```");
+        assert_eq!(read(&text), Err(inconclusive(reason)), "{text}");
+        let given = Said {
+            text: &format!("{said}\n{approved}"),
+            document: Some(approved),
+        };
+        let objects = "it approves after an earlier message objects";
+        let read = read_review(given, &Shown::default());
+        assert_eq!(read, Err(inconclusive(objects)), "{said}");
+    }
+    let beside = r#"{"verdict": "approved", "suggestions": [{"issue": "x", "severity": "minor"}], "blockers": [{"issue": "y", "severity": "blocker"}]}"#;
+    let reason = "`blockers` holds findings that are not in `suggestions`";
+    assert_eq!(read(beside), Err(inconclusive(reason)));
+}
+
+#[test]
+fn words_that_agree_with_the_verdict_are_no_other_one() {
+    let finding = r#"{"severity": "minor", "issue": "x"}"#;
+    let answer = format!(r#"{{"verdict": "approved", "suggestions": [{finding}]}}"#);
+    for said in [
+        "**Verdict:** Approved.",
+        "verdict: approved",
+        "## Verdict:",
+        "Severity: minor. A typo.",
+        "The severity: none is a blocker",
+        "I give a verdict: see below.",
+        "issue: a typo",
+        &format!("[{finding}]"),
+        finding,
+        "See [1] and {\"a\": [2]}.",
+    ] {
+        let text = format!("{said}\n```json\n{answer}\n```");
+        assert!(read(&text).is_ok(), "{text}: {:?}", read(&text));
+    }
+    let rejected = format!("Severity: blocker\nVerdict: do not merge\n```json\n{FULL}\n```");
+    assert!(read(&rejected).is_ok());
 }
 
 #[test]

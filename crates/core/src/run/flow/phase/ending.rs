@@ -5,6 +5,7 @@ use super::super::super::model::{
     OutcomeStatus, PhaseEnd, PlanCheck, Stage,
 };
 use super::super::kit::no_commit;
+use super::super::public_text::public;
 use super::PhaseFlow;
 use super::texts::{
     approved_comment, late_comment, limit_comment, pull_request_body, stopped_comment,
@@ -121,6 +122,7 @@ impl PhaseFlow<'_> {
         let Some(head) = self.head() else {
             return self.fail(no_commit());
         };
+        self.keep_objections();
         let (word, reviewer) = (self.last_word(), &self.terms.reviewer);
         let open = self.open_reviews(&head);
         let is_objected = self.state.record.objections().next().is_some();
@@ -265,7 +267,7 @@ impl PhaseFlow<'_> {
                 post(ForgeAct::SetStatus {
                     sha: sha.clone(),
                     passed: status == OutcomeStatus::Succeeded,
-                    description: description.to_owned(),
+                    description: public(description, self.run),
                 })
             }));
         }
@@ -293,7 +295,7 @@ impl PhaseFlow<'_> {
                 post(ForgeAct::SetStatus {
                     sha: sha.clone(),
                     passed: false,
-                    description: status.clone(),
+                    description: public(&status, self.run),
                 })
             }));
         }

@@ -18,15 +18,17 @@ impl PhaseFlow<'_> {
     pub(super) fn measured_since(&self, round: &Round) -> Vec<CommitSha> {
         let scope = self.terms.scope.as_ref().map(|_| self.base_sha());
         let mut commits: Vec<CommitSha> = scope.into_iter().collect();
-        let RoundJob::Fix { .. } = round.job else {
-            return commits;
-        };
-        let before = round
-            .head_before
-            .iter()
-            .filter(|head| !commits.contains(head));
-        let before: Vec<CommitSha> = before.cloned().collect();
-        commits.extend(before);
+        match round.job {
+            RoundJob::Fix { .. } => {
+                let before = round.head_before.iter();
+                let before = before.filter(|head| !commits.contains(head));
+                let before: Vec<CommitSha> = before.cloned().collect();
+                commits.extend(before);
+            }
+            // People fix findings too.
+            RoundJob::CatchUp => {}
+            RoundJob::Make | RoundJob::Adopt | RoundJob::CheckBase => return commits,
+        }
         let reviews = self.state.record.reviews.iter().rev();
         for head in reviews.filter_map(|review| review.head.as_ref()) {
             if commits.len() < MOST_COMMITS && !commits.contains(head) {
@@ -87,12 +89,12 @@ impl PhaseFlow<'_> {
             let mut all = changed.iter();
             all.find(|one| Some(&one.since) == commit)
         };
-        for review in &mut self.state.record.reviews {
-            if let Some(lines) = since(review.head.as_ref()) {
-                review.resolution = Some(resolution(&review.findings, &lines.files));
-            }
+        for lines in changed {
+            self.measure_since(lines);
         }
-        let Some(lines) = since(round.head_before.as_ref()) else {
+        let is_fix = matches!(round.job, RoundJob::Fix { .. });
+        let before = round.head_before.as_ref().filter(|_| is_fix);
+        let Some(lines) = since(before) else {
             return;
         };
         let named = self.named_places(round);
@@ -105,6 +107,15 @@ impl PhaseFlow<'_> {
             outside: places,
             more,
         });
+    }
+
+    /// Enters which findings of the reviews of a commit were touched until now, by whomever.
+    pub(in crate::run) fn measure_since(&mut self, lines: &ChangedLines) {
+        for review in &mut self.state.record.reviews {
+            if review.head.as_ref() == Some(&lines.since) {
+                review.resolution = Some(resolution(&review.findings, &lines.files));
+            }
+        }
     }
 
     /// The places that the findings and comments of a round name; `None` where one names none: then

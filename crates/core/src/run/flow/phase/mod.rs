@@ -198,9 +198,9 @@ impl PhaseFlow<'_> {
             Stage::CreatingSandbox => self.sandbox_created(&effect, result),
             Stage::Working { round } => self.worked(*round, key, effect, result),
             Stage::Merging { merge, round } => self.merged_in(*merge, *round, key, effect, result),
-            Stage::ReadingDiff => self.diff_read(result),
+            Stage::ReadingDiff => self.diff_read(key, effect, result),
             Stage::Reviewing { panel } => self.reviewed(*panel, key, &result),
-            Stage::Refuting { lines } => self.refuted(&lines, key, &result),
+            Stage::Refuting { diff, lines } => self.refuted((&diff, &lines), key, &result),
             Stage::PostingReview { remarks, rest, .. } => {
                 self.review_posted((remarks, rest), key, effect, result);
             }

@@ -2,6 +2,7 @@
 //! nothing that the commit status does not.
 
 use super::super::super::model::{DoneWhen, Phase, PhaseEnd, Request, Run};
+use super::super::public_text::public;
 use super::findings_text::{blocking_findings, counted, plain};
 use crate::agent::answer::Verdict;
 use crate::forge::text::plain_line;
@@ -44,21 +45,21 @@ pub(super) fn outcome_text(run: &Run, phase: &Phase, request: &Request) -> Strin
         PhaseEnd::Stopped { why } => {
             format!(
                 "**Stopped** at `{head}`: {}.",
-                plain_line(why, REASON_CHARS)
+                plain_line(&public(why, run), REASON_CHARS)
             )
         }
-        PhaseEnd::Unverified { why } => unverified(phase, why),
+        PhaseEnd::Unverified { why } => unverified(phase, &public(why, run), run),
     }
 }
 
-fn unverified(phase: &Phase, why: &str) -> String {
+fn unverified(phase: &Phase, why: &str, run: &Run) -> String {
     let judged = phase.judged.as_ref();
     let Some(judged) = judged.filter(|judged| judged.overall != Overall::Pass) else {
         return format!("**Not verified**: {}.", plain_line(why, REASON_CHARS));
     };
     let (head, base) = (judged.head_sha.short(), judged.base_sha.short());
     let why = judged.why.as_deref().map_or(String::new(), |why| {
-        format!(": {}", plain_line(why, REASON_CHARS))
+        format!(": {}", plain_line(&public(why, run), REASON_CHARS))
     });
     format!(
         "**Failed verification** at `{head}` against `{base}`{why}. Reproduce it with `drive verify \

@@ -3,6 +3,7 @@
 use super::super::super::model::{
     Approved, Entry, Ledger, Objected, PLAN_PATH, Phase, PlanCheck, Remark, Request, Run, TaskCosts,
 };
+use super::super::public_text::public;
 use super::super::publish::shortened;
 use super::super::reply::action_on;
 use super::super::review::{MOST_SHOWN, review_body, without_severity};
@@ -228,7 +229,7 @@ pub(in crate::run) fn objected(objections: &[Objected]) -> String {
 /// One comment for an end before the work was done: why, and what is open.
 pub(super) fn stopped_comment(problem: &Problem, run: &Run, ledger: &Ledger) -> String {
     let (id, options) = (&run.id, run.extension());
-    let why = plain_line(&problem.to_string(), REASON_CHARS);
+    let why = plain_line(&public(&problem.to_string(), run), REASON_CHARS);
     let open = open_comments(ledger);
     let then = if problem.kind == Kind::BudgetExceeded {
         format!(
@@ -366,6 +367,7 @@ pub(super) fn pull_request_body(
         for review in &phase.record.reviews {
             let _ = write!(text, "\n### Review, round {}\n\n", review.round);
             text.push_str(&review_body(
+                run,
                 review,
                 0,
                 (&review.findings, MOST_SHOWN),

@@ -11,6 +11,7 @@ use super::super::super::model::{
 };
 use super::super::kit::{no_branch, no_commit};
 use super::super::proof::{failure_of, is_proof};
+use super::super::public_text::public;
 use super::super::setup::sandbox_spec;
 use super::PhaseFlow;
 use super::ending::post;
@@ -376,7 +377,7 @@ impl PhaseFlow<'_> {
             passed: problem.is_none(),
             description: problem.as_ref().map_or_else(
                 || "verified; ready to merge".to_owned(),
-                |problem| problem.message.clone(),
+                |problem| public(&problem.message, self.run),
             ),
         }));
         posts.extend(self.last_texts().into_iter().map(post));

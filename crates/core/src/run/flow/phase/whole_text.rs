@@ -3,6 +3,7 @@
 use super::super::super::model::{
     DoneWhen, Opinion, Phase, PhaseTerms, Receipt, ReceiptResult, Run,
 };
+use super::super::public_text::public;
 use crate::agent::answer::Cited;
 use crate::forge::text::plain_line;
 use crate::ids::{CommitSha, TaskId};
@@ -28,7 +29,7 @@ pub(super) fn announcement(
     let head = run.work.head_sha.as_ref().map_or("-", |sha| sha.short());
     let mut text = match problem {
         Some(problem) => {
-            let why = plain_line(&problem.to_string(), REASON_CHARS);
+            let why = plain_line(&public(&problem.to_string(), run), REASON_CHARS);
             format!(
                 "{landed} Commit {head} needs you: {why}.\n\nComment here to have it changed, merge it \
                  if you accept it as it is, or close this pull request."
@@ -54,7 +55,8 @@ pub(super) fn announcement(
         }
     };
     if let Some(checked) = &phase.whole.checked {
-        text.push_str(&receipts(&checked.receipts, checked.opinion.as_ref()));
+        let told = receipts(&checked.receipts, checked.opinion.as_ref());
+        text.push_str(&public(&told, run));
     }
     text
 }

@@ -1,11 +1,18 @@
 //! What a reviewer said of an older commit, and what became of it.
 
-use super::super::super::model::{Answer, FixerResult, Life, RemarkRecord, ReviewOf, ReviewRecord};
+use super::super::super::model::{
+    Answer, Entry, FixerResult, Life, Remark, RemarkRecord, ReviewOf, ReviewRecord,
+};
 use super::super::phase::PhaseFlow;
+use super::placing::remark;
 use super::texts::{finding_text, without_severity};
 use crate::agent::answer::Finding;
+use crate::forge::{CommentRef, CommentVersion, Surface};
+use crate::ids::{CommentId, CommitSha};
 use crate::prompts::Answered;
 use crate::review::{ChangedPlace, Domain, is_blocking};
+use crate::settings::TeamMode;
+use crate::time::Timestamp;
 
 /// How many findings of the last review its reviewer is reminded of.
 const MOST_REMINDED: usize = 50;
@@ -67,6 +74,39 @@ impl PhaseFlow<'_> {
         remarks.any(|one| is_reasoned_refusal(one) && is_about(one, finding))
     }
 
+    /// Keeps open in the ledger what the reviewers objected to last, where they post no comments. Once
+    /// they do not any more, it is not open.
+    pub(in crate::run) fn keep_objections(&mut self) {
+        if self.terms.mode == TeamMode::Github && self.run.work.pull_request.is_some() {
+            return;
+        }
+        let min = self.terms.review.min_confidence;
+        let author = self.terms.reviewer.as_str();
+        let objections = self.state.record.objections();
+        let remarks = objections.flat_map(|review| {
+            let blocking = review.findings.iter().filter(|one| is_blocking(one, min));
+            blocking.map(|one| remark(one, author, review.domain.as_ref(), review.round))
+        });
+        let remarks: Vec<Remark> = remarks.collect();
+        let known = self.state.ledger.entries();
+        let known = known.filter(|one| one.key.id == UNPOSTED && one.life == Life::Left);
+        let is_asked = |one: &Entry| remarks.iter().any(|remark| remark.body == one.body);
+        let over = known
+            .filter(|one| !is_asked(one))
+            .map(|one| one.key.clone());
+        for key in over.collect::<Vec<_>>() {
+            self.state.ledger.set(&key, Life::Superseded);
+        }
+        for remark in remarks {
+            let comment = CommentRef {
+                surface: Surface::Review,
+                id: UNPOSTED,
+            };
+            let entry = left(remark, comment, self.run.work.head_sha.clone(), self.now);
+            self.state.ledger.insert(entry, false);
+        }
+    }
+
     /// Opens again what a fixer declined and a reviewer still asks for: no fixer gets it, so a person
     /// decides. Once no reviewer asks for it any more, the refusal is accepted.
     pub(super) fn leave_insisted(&mut self) {
@@ -101,6 +141,32 @@ impl PhaseFlow<'_> {
         for (key, life) in moved {
             self.state.ledger.set(&key, life);
         }
+    }
+}
+
+/// The id of what is in no comment.
+const UNPOSTED: CommentId = CommentId::new(0);
+
+/// A finding that is left to a person.
+fn left(of: Remark, comment: CommentRef, commit: Option<CommitSha>, now: Timestamp) -> Entry {
+    Entry {
+        key: CommentVersion::new(comment, &of.body),
+        author: of.author,
+        path: of.file,
+        line: of.line,
+        origin: None,
+        thread: None,
+        commit,
+        url: None,
+        body: of.body,
+        seen_at: now,
+        edited_at: None,
+        told: false,
+        tries: 0,
+        review: Some(of.review),
+        parts: Vec::new(),
+        answers: Vec::new(),
+        life: Life::Left,
     }
 }
 

@@ -4,6 +4,7 @@
 mod earlier;
 mod placing;
 mod posting;
+mod program_results;
 mod refuting;
 mod texts;
 mod told;
@@ -22,10 +23,13 @@ use crate::ids::{CommitSha, EffectKey};
 use crate::problem::{Kind, Problem};
 use crate::process::{Layer, LayerName, LayerState};
 use crate::prompts::{Earlier, Prompt, PromptName};
-use crate::review::{Domain, Move, ReviewPlan, Seat};
+use crate::review::{Move, ReviewPlan, Seat, merged};
 use verdict::{Judgement, Reviewed, asked_again, judged};
 
 pub(super) use texts::{MOST_SHOWN, OLDER, review_body, without_severity};
+
+/// How often a change that reviewers are to see is read.
+const MOST_READS: u32 = 5;
 
 /// What became of one reviewer.
 enum Heard {
@@ -95,23 +99,57 @@ impl PhaseFlow<'_> {
         since.filter(|since| since != head)
     }
 
-    /// Starts the reviewers. A diff that cannot be read is left out: they have the files.
-    pub(super) fn diff_read(&mut self, result: EffectResult) {
+    /// Starts the reviewers. Who cannot be shown the change has nothing to approve: reading it is tried
+    /// again, then there is no verdict.
+    pub(super) fn diff_read(&mut self, key: &EffectKey, effect: Effect, result: EffectResult) {
         let mut panel = Panel::default();
         if let (Move::Review { seats }, Some(head)) = (&self.state.next, self.head()) {
             panel.seen = seats.first().and_then(|seat| self.seen_by(seat, &head));
         }
-        if let EffectResult::DiffRead { diff, lines, since } = result {
+        if let EffectResult::Failed { problem } = result {
+            if self.is_enough(&problem) || self.state.tries >= MOST_READS {
+                return self.change_unread(&problem);
+            }
+            return self.try_again(key, effect, &problem);
+        }
+        if let EffectResult::DiffRead {
+            diff,
+            lines,
+            is_cut,
+            since,
+            changed,
+        } = result
+        {
+            if let Some(lines) = &changed {
+                self.measure_since(lines);
+            }
             panel.diff = diff;
             panel.lines = lines;
+            panel.is_cut = is_cut;
             panel.since = since.map_or(String::new(), |diff| self.with_overreach(diff));
-        } else if let EffectResult::Failed { problem } = result {
-            panel.diff = format!(
-                "The diff could not be read: {problem}. Compare the files with the base yourself.\n"
-            );
-            self.warn(format!("the reviewer got no diff: {problem}"));
         }
         self.seat_reviewers(panel);
+    }
+
+    /// The change could not be read: no review of it comes to a verdict.
+    fn change_unread(&mut self, problem: &Problem) {
+        self.state.tries = 0;
+        self.warn(format!("the change could not be read: {problem}"));
+        if let Move::Review { seats } = &mut self.state.next {
+            for seat in std::mem::take(seats) {
+                self.state.given.push(self.state.record.reviews.len());
+                self.state.record.reviews.push(ReviewRecord {
+                    domain: seat.domain,
+                    round: seat.round,
+                    verdict: None,
+                    failure: Some("the change could not be read".to_owned()),
+                    findings: Vec::new(),
+                    head: self.run.work.head_sha.clone(),
+                    resolution: None,
+                });
+            }
+        }
+        self.conclude_reviews(&[]);
     }
 
     /// Starts as many reviewers as may work side by side. Nobody is left to start once all reviews are
@@ -198,7 +236,7 @@ impl PhaseFlow<'_> {
             return self.close_batch();
         }
         if self.is_refutable() {
-            return self.refute(panel.lines);
+            return self.refute(panel);
         }
         self.conclude_reviews(&panel.lines);
     }
@@ -216,18 +254,22 @@ impl PhaseFlow<'_> {
         let base = self.request.base_branch.as_deref().unwrap_or(sha.as_str());
         let pr = self.run.work.pull_request.as_ref();
         let diff = panel.diff.as_str();
+        let verified = self.program_results();
+        let verified = verified.as_str();
         let prompt = match domain {
             None => Prompt::Review {
                 task,
                 base,
                 earlier: &earlier,
                 diff,
+                verified,
             },
             Some(domain) => Prompt::ReviewDomain {
                 task,
                 base,
                 earlier: &earlier,
                 diff,
+                verified,
                 domain,
                 subject: self.terms.subject(),
                 pull_request: pr.map_or("", |pr| pr.url.as_str()),
@@ -308,8 +350,12 @@ impl PhaseFlow<'_> {
             // Whatever it was shown can be quoted.
             let diff = format!("{}{}", panel.diff, panel.since);
             let (domain, subject) = (seat.domain.as_ref(), self.terms.subject());
-            let shown = self.shown(domain, &diff);
-            let lines = &panel.lines;
+            let template = match domain {
+                Some(_) => PromptName::ReviewDomain,
+                None => PromptName::Review,
+            };
+            let shown = self.shown(template, &diff);
+            let lines = (panel.lines.as_slice(), panel.is_cut);
             judgement = judged(outcome, reviewer, domain, subject, terms, &shown, lines);
         } else if let EffectResult::Failed { problem } = result {
             self.state.record.job_failed(key, problem, self.now);
@@ -344,6 +390,12 @@ impl PhaseFlow<'_> {
     /// Enters what the reviews of this commit came to, and posts them.
     fn conclude_reviews(&mut self, lines: &[FileDiff]) {
         self.state.counts.moves = 0;
+        // Until here each place stood for itself, so that each could be refuted.
+        for place in &self.state.given {
+            if let Some(review) = self.state.record.reviews.get_mut(*place) {
+                review.findings = merged(&review.findings);
+            }
+        }
         let plan = self.terms.review_plan();
         let given = self.given_in_order(&plan);
         let objecting = given.iter().filter(|one| {
@@ -367,8 +419,8 @@ impl PhaseFlow<'_> {
         given
     }
 
-    /// What the reviewer has seen of other people's words.
-    fn shown<'a>(&'a self, domain: Option<&Domain>, diff: &'a str) -> Shown<'a> {
+    /// What an agent with this template has seen of other people's words.
+    fn shown<'a>(&'a self, template: PromptName, diff: &'a str) -> Shown<'a> {
         let comments = self.state.ledger.entries();
         let mut texts: Vec<&str> = comments.map(|entry| entry.body.as_str()).collect();
         texts.push(&self.request.task);
@@ -389,10 +441,6 @@ impl PhaseFlow<'_> {
             let more = [evidence, suggestion, replacement, refuted];
             texts.extend(more.into_iter().filter_map(|text| text.as_deref()));
         }
-        let template = match domain {
-            Some(_) => PromptName::ReviewDomain,
-            None => PromptName::Review,
-        };
         Shown {
             commit: self.run.work.head_sha.as_deref().unwrap_or_default(),
             prompt: self.terms.prompts.template(template),

@@ -82,7 +82,8 @@ impl PhaseFlow<'_> {
         let rest = review.findings.iter().filter(|one| !to_fix(one));
         others.extend(rest.cloned());
         let shown = quota.saturating_sub(on_lines.len());
-        let body = review_body(review, on_lines.len(), (&others, shown), &told.repeats);
+        let (on, others_shown) = (on_lines.len(), (others.as_slice(), shown));
+        let body = review_body(self.run, review, on, others_shown, &told.repeats);
         let mut remarks = Vec::new();
         // The last objection stays open although no fixer follows.
         if review.verdict == Some(Verdict::NeedsChanges) {

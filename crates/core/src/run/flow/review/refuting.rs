@@ -1,13 +1,15 @@
 //! A second agent tries to refute what stands against a merge, before anybody has to fix it.
 
-use super::super::super::model::{AgentJob, EffectResult, OutcomeStatus, ReviewRecord, Stage};
+use super::super::super::model::{
+    AgentJob, EffectResult, OutcomeStatus, Panel, ReviewRecord, Stage,
+};
 use super::super::phase::PhaseFlow;
 use super::texts::finding_text;
 use crate::agent::Role;
 use crate::agent::answer::{Finding, Severity, Verdict, read_refutations};
 use crate::forge::inline::FileDiff;
 use crate::ids::EffectKey;
-use crate::prompts::{Claimed, Prompt};
+use crate::prompts::{Claimed, Prompt, PromptName};
 use crate::review::is_blocking;
 
 /// How a warning begins after which all findings hold.
@@ -41,9 +43,10 @@ impl PhaseFlow<'_> {
     }
 
     /// Starts that agent.
-    pub(super) fn refute(&mut self, lines: Vec<FileDiff>) {
+    pub(super) fn refute(&mut self, panel: Panel) {
         let job = self.refuter();
-        self.state.stage = Stage::Refuting { lines };
+        let Panel { diff, lines, .. } = panel;
+        self.state.stage = Stage::Refuting { diff, lines };
         let sandbox = Some(self.run.sandbox_id());
         self.start_agent(sandbox, job);
     }
@@ -81,7 +84,7 @@ impl PhaseFlow<'_> {
     /// in another form has refuted nothing.
     pub(in crate::run) fn refuted(
         &mut self,
-        lines: &[FileDiff],
+        (diff, lines): (&str, &[FileDiff]),
         key: &EffectKey,
         result: &EffectResult,
     ) {
@@ -89,7 +92,8 @@ impl PhaseFlow<'_> {
         let mut refutations = Vec::new();
         if let EffectResult::AgentEnded { outcome, .. } = result {
             let is_done = OutcomeStatus::of_agent(&outcome.ending) == OutcomeStatus::Succeeded;
-            match read_refutations(&**outcome) {
+            let shown = self.shown(PromptName::Refute, diff);
+            match read_refutations(&**outcome, &shown) {
                 Ok(read) if is_done => refutations = read,
                 Ok(_) => self.warn(format!("{UNCHECKED}: the second agent failed")),
                 Err(why) => self.warn(format!("{UNCHECKED}: {}", why.reason)),

@@ -1,6 +1,7 @@
 //! The text of a review.
 
-use super::super::super::model::ReviewRecord;
+use super::super::super::model::{ReviewRecord, Run};
+use super::super::public_text::public;
 use crate::agent::answer::{Confidence, Finding, Severity};
 use crate::forge::inert::{Said, with_suggestion};
 use crate::forge::text::BODY_CHARS;
@@ -121,6 +122,7 @@ pub(in crate::run) fn without_severity(text: &str) -> &str {
 
 /// The text of a review: its heading, and what stands on no line, so many of it unfolded.
 pub(in crate::run) fn review_body(
+    run: &Run,
     review: &ReviewRecord,
     on_lines: usize,
     (others, shown): (&[Finding], usize),
@@ -128,6 +130,7 @@ pub(in crate::run) fn review_body(
 ) -> String {
     let mut text = heading(review);
     if let Some(failure) = &review.failure {
+        let failure = public(failure, run);
         let _ = write!(text, "\n\nNo verdict: {failure}. The run continues.");
     }
     if on_lines > 0 {

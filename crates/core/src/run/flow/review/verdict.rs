@@ -6,7 +6,7 @@ use crate::agent::AgentOutcome;
 use crate::agent::answer::{COMMIT_CHARS, Finding, Shown, Verdict, read_review};
 use crate::forge::inline::FileDiff;
 use crate::prompts::fenced;
-use crate::review::{Domain, Subject, derive, merged, require_older};
+use crate::review::{Domain, Subject, derive, levelled, merged, require_older};
 
 /// The result of one review.
 pub(super) enum Reviewed {
@@ -54,7 +54,7 @@ pub(super) fn judged(
     subject: Subject,
     terms: &ReviewTerms,
     shown: &Shown<'_>,
-    lines: &[FileDiff],
+    (lines, is_cut): (&[FileDiff], bool),
 ) -> Judgement {
     if OutcomeStatus::of_agent(&outcome.ending) != OutcomeStatus::Succeeded {
         let why = outcome.problem(reviewer).map(|problem| problem.to_string());
@@ -64,8 +64,8 @@ pub(super) fn judged(
     // An answer that contradicts itself still names what it found.
     let (review, found) = match read_review(outcome, shown) {
         Ok(mut review) => {
-            require_older(&mut review.findings, lines);
-            review.findings = merged(&review.findings);
+            require_older(&mut review.findings, lines, is_cut);
+            review.findings = levelled(review.findings);
             (derive(&review, domain, subject, min), review.findings)
         }
         Err(inconclusive) => (Err(inconclusive), Vec::new()),
@@ -78,7 +78,7 @@ pub(super) fn judged(
         },
         Err(inconclusive) => Judgement {
             failure: Some(inconclusive.reason.clone()),
-            findings: found,
+            findings: merged(&found),
             reviewed: Reviewed::Unreadable {
                 why: inconclusive.reason,
             },
