@@ -8,7 +8,9 @@ mod answer;
 mod app;
 mod args;
 mod commands;
+mod confirm;
 mod documents;
+mod examples;
 mod exit;
 mod global_args;
 mod logging;
@@ -17,14 +19,15 @@ mod output;
 mod panics;
 mod progress;
 mod recovery;
+mod repository;
 mod run_report;
+mod table;
 mod task;
 mod usage;
 mod wiring;
 
 use app::App;
 use args::Cli;
-use clap::Parser;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -36,7 +39,7 @@ fn main() -> ExitCode {
     if let Some(code) = helper.or_else(|| commands::worker_if_asked(&arguments)) {
         return code;
     }
-    let exit = match Cli::try_parse_from(&arguments) {
+    let exit = match Cli::parse_line(&arguments) {
         Ok(cli) => run(cli),
         Err(error) => usage::report(&error, &arguments),
     };

@@ -42,11 +42,21 @@ pub(crate) enum Format {
     Json,
 }
 
+/// How standard output shows a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// The width of a line; `None` where nothing is cut.
+    pub(crate) width: Option<usize>,
+    pub(crate) colour: bool,
+}
+
 /// Both streams and how to write to them.
 pub(crate) struct Output {
     format: Format,
     verbosity: Verbosity,
     colour: bool,
+    /// Whether and how tables on standard output are cut and coloured.
+    look: Look,
     /// Whether the runner of a workflow reads both streams, and obeys lines that look like commands.
     in_workflow: bool,
     /// The first failure to write the answer, a reader that went away excepted.
@@ -87,6 +97,7 @@ impl Output {
             format,
             verbosity,
             colour: wants_colour(global.color, environment),
+            look: look(global.color, environment),
             in_workflow: is_in_workflow(environment),
             broken: Mutex::new(None),
             live: Mutex::new(Live {
@@ -104,6 +115,7 @@ impl Output {
             format,
             verbosity: Verbosity::Normal,
             colour: wants_colour(color, &environment),
+            look: look(color, &environment),
             in_workflow: is_in_workflow(&environment),
             broken: Mutex::new(None),
             live: Mutex::new(Live::default()),
@@ -114,6 +126,11 @@ impl Output {
     /// What shows the answer.
     pub(crate) fn format(&self) -> Format {
         self.format
+    }
+
+    /// How tables look on standard output.
+    pub(crate) fn look(&self) -> Look {
+        self.look
     }
 
     /// Progress for a person who watches.
@@ -331,6 +348,26 @@ fn is_in_workflow(environment: &Environment) -> bool {
 
 fn is_rewritable(environment: &Environment) -> bool {
     io::stderr().is_terminal() && environment.text(TERM).is_some_and(|term| term != "dumb")
+}
+
+/// Into a file or a pipe nothing is cut.
+fn look(choice: ColorChoice, environment: &Environment) -> Look {
+    let stdout = io::stdout();
+    let is_terminal = stdout.is_terminal();
+    let size = is_terminal.then(|| rustix::termios::tcgetwinsize(&stdout).ok());
+    let width = size.flatten().map(|size| usize::from(size.ws_col));
+    Look {
+        width: width.filter(|width| *width > 0),
+        colour: match choice {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => {
+                is_terminal
+                    && environment.get(NO_COLOR).is_none()
+                    && environment.text(TERM) != Some("dumb")
+            }
+        },
+    }
 }
 
 fn wants_colour(choice: ColorChoice, environment: &Environment) -> bool {

@@ -32,6 +32,7 @@ use drive_engine::ports::{
     Store, VersionControl, WhyLeft,
 };
 use drive_engine::recovery;
+use drive_engine::stop;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -198,6 +199,17 @@ impl Wiring {
         Ok(())
     }
 
+    /// The agents of the settings that are installed and logged in.
+    pub(crate) fn usable_agents(&self, app: &App) -> Result<Vec<String>, Problem> {
+        let cancel = app.cancel()?;
+        let names = self.agents.agents.keys();
+        let usable = names.filter(|name| {
+            let agent = self.agents.find(name);
+            agent.is_ok_and(|agent| agent.check(self.isolation, cancel).is_ok())
+        });
+        Ok(usable.cloned().collect())
+    }
+
     /// The changes of a run's branch; `None` without commits.
     pub(crate) fn changes(&self, run: &Run, folder: &Path) -> Option<DiffStats> {
         let (head, request) = (run.work.head_sha.as_ref()?, run.request.as_ref()?);
@@ -286,6 +298,26 @@ impl Wiring {
             ));
         }
         Ok(())
+    }
+
+    /// Stops a run, in its owner's process or in this one, and waits for its end.
+    pub(crate) fn stop(&self, app: &App, run: &RunId) -> Result<Run, Problem> {
+        let performer = AfterDeath {
+            wiring: self,
+            settings: self.settings_of_runs(app)?,
+        };
+        let name = format!("{:08x}{:08x}", random_u32()?, random_u32()?);
+        let (journal, cancel) = (self.journal(), app.cancel()?);
+        let patience = stop::PATIENCE;
+        stop::stop(
+            run,
+            &name,
+            patience,
+            journal,
+            &self.whoami,
+            &performer,
+            cancel,
+        )
     }
 
     /// The settings of every repository in which an unfinished run has a pull request, to say there

@@ -18,6 +18,7 @@ pub mod resume;
 mod sandbox_guard;
 pub mod start;
 mod stdin_channel;
+pub mod stop;
 mod tree;
 pub mod verify;
 

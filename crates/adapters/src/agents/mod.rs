@@ -13,6 +13,7 @@ mod claude;
 mod codex;
 mod command;
 mod confine;
+mod event_log;
 mod files;
 mod form;
 mod gemini;
@@ -31,6 +32,7 @@ mod sight;
 mod transcript;
 mod version;
 
+pub use event_log::{AgentEnd, AgentHead, EVENT_LOG, LoggedEvent, load_head, parse_events};
 pub use home::discard_homes;
 pub use host::AgentHost;
 pub use runner::{AnyAgent, agent};

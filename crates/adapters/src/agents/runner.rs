@@ -2,6 +2,7 @@ use super::acp::Acp;
 use super::claude::Claude;
 use super::codex::Codex;
 use super::command::Command;
+use super::event_log::{AgentHead, EventLog};
 use super::files::{make_private, unusable, write_private};
 use super::gemini::Gemini;
 use super::home::{AgentFolders, Wanted, prepare};
@@ -31,6 +32,7 @@ use drive_engine::ports::{
     Agent, AgentRequest, AgentVersion, CommandSpec, IsolationMode, OrphanPolicy, Started, Stdin,
 };
 use drive_engine::{CancelToken, stdin_channel};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
@@ -186,6 +188,17 @@ impl AnyAgent {
             runner: &*self.host.runner,
         })?;
         let transcript = Transcript::open(&request.scratch, secrets, request.limits.log_bytes)?;
+        let events = EventLog::open(
+            &request.scratch,
+            &AgentHead::of(request, &self.name, &self.config, now),
+            request.limits.log_bytes,
+        )?;
+        let events = RefCell::new(events);
+        let mut logged = |event: AgentEvent| {
+            events.borrow_mut().event(&event);
+            on_event(event);
+        };
+        let on_event: &mut dyn FnMut(AgentEvent) = &mut logged;
         let Launch {
             args,
             env: own_env,
@@ -265,6 +278,7 @@ impl AnyAgent {
         session.lacked_caches(&report.layers);
         session.held_by(&report.layers, of_keys);
         let outcome = login.named(session.finish(&report.end));
+        events.borrow_mut().ended(&self.name, &outcome);
         match relies_on {
             Some(layer) if !is_active(&report, layer) => Err(not_held(&self.name)),
             Some(_) | None => Ok(outcome),

@@ -1,6 +1,6 @@
 //! Queries about commits.
 
-use super::call::path_from;
+use super::call::{Call, path_from};
 use super::{Git, Location, Touches};
 use drive_core::ids::{BranchName, CommitSha, TreeSha};
 use drive_core::problem::{Kind, Problem};
@@ -228,14 +228,34 @@ pub(super) fn diff(
     head: &str,
 ) -> Result<Change, Problem> {
     let mut reader = ChangeReader::default();
+    diff_tree(git, location, base, head).each_chunk(&mut |bytes| reader.read(bytes))?;
+    Ok(reader.finish())
+}
+
+/// The same diff as git prints it, up to a size; whether it is longer.
+pub(super) fn patch(
+    git: &Git,
+    location: &Location,
+    base: &str,
+    head: &str,
+    most_bytes: usize,
+) -> Result<(Vec<u8>, bool), Problem> {
+    let (mut patch, mut is_cut) = (Vec::new(), false);
+    diff_tree(git, location, base, head).each_chunk(&mut |bytes| {
+        let room = most_bytes - patch.len();
+        is_cut |= bytes.len() > room;
+        patch.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    })?;
+    Ok((patch, is_cut))
+}
+
+fn diff_tree<'a>(git: &'a Git, location: &Location, base: &str, head: &str) -> Call<'a> {
     git.call_at(location.clone(), Touches::Files)
         .env("GIT_ATTR_SOURCE", empty_tree(head))
         .args(["diff-tree", "-r", "-p", "-U3", "--no-color"])
         .args(["--no-ext-diff", "--no-textconv", "--no-renames"])
         .args(["--submodule=short", "--src-prefix=a/", "--dst-prefix=b/"])
         .args(["--end-of-options", base, head])
-        .each_chunk(&mut |bytes| reader.read(bytes))?;
-    Ok(reader.finish())
 }
 
 pub(super) fn changed_paths(

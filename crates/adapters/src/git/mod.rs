@@ -173,12 +173,23 @@ impl Git {
         Call::new(self, Location::of(place), touches)
     }
 
-    /// Ends a recorded git that outlived its drive. Fine when it is gone.
+    /// What `head` changes against `base`, as git prints it, up to a size; and whether it is longer.
+    pub fn patch(
+        &self,
+        place: Place<'_>,
+        base: &CommitSha,
+        head: &CommitSha,
+        most_bytes: usize,
+    ) -> Result<(Vec<u8>, bool), Problem> {
+        history::patch(self, &Location::history_of(place), base, head, most_bytes)
+    }
+
     /// The commit of the branch that work usually goes to; `None` where there is no such branch.
     pub fn main_tip(&self, repo: &Path) -> Result<Option<CommitSha>, Problem> {
         usual::main_tip(self, &Location::checkout(repo))
     }
 
+    /// Ends a recorded git that outlived its drive. Fine when it is gone.
     pub(crate) fn end(&self, identity: &ProcessIdentity) -> Result<(), Problem> {
         self.runner.end(identity).map(drop)
     }

@@ -5,6 +5,7 @@
 
 mod capture;
 mod cgroup;
+mod foreground;
 mod full;
 mod input;
 mod leftover;
@@ -19,6 +20,7 @@ mod usage;
 mod whoami;
 mod wire;
 
+pub use foreground::run_in_foreground;
 pub use supervise::{NOTHING, SUPERVISE, supervise_if_asked};
 pub use whoami::ThisProcess;
 

@@ -30,7 +30,7 @@ use crate::git::{Git, Location};
 use drive_core::ids::{BranchName, CommitSha, RunId, SandboxId};
 use drive_core::phase::PhaseState;
 use drive_core::problem::{Kind, Problem};
-use drive_core::sandbox::{KeptWork, OwnerState, Sandbox, SandboxSpec, Stage};
+use drive_core::sandbox::{KeptWork, OwnerState, Probe, Sandbox, SandboxSpec, Stage};
 use drive_engine::ports::{Clock, FoundState, PhaseFiles, Sandboxes, SweepReport};
 use lock::FileLock;
 use record::{Record, Records};
@@ -97,6 +97,18 @@ impl GitSandboxes {
     /// finish it.
     pub fn finish_deletions(&self) {
         self.trash.finish();
+    }
+
+    /// Every sandbox with a record, oldest first; one whose record cannot be read is passed over.
+    pub fn load_all(&self) -> Result<Vec<Sandbox>, Problem> {
+        let found = self.records.ids()?.into_iter();
+        let found = found.filter_map(|id| match self.records.load(&id) {
+            Probe::Found(record) => Some(record.sandbox),
+            Probe::Absent | Probe::Failed(_) => None,
+        });
+        let mut found: Vec<Sandbox> = found.collect();
+        found.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+        Ok(found)
     }
 
     /// Lets the sandboxes of a repository that was moved borrow from its new place.

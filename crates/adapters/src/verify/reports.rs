@@ -35,6 +35,20 @@ impl FileReports {
         passed(&report, head, base).is_some().then_some(report)
     }
 
+    /// How many bytes a report takes.
+    pub fn size(&self, run: &RunId) -> u64 {
+        self.path(run).metadata().map_or(0, |found| found.len())
+    }
+
+    /// Deletes a report. What passed by it has to be verified again.
+    pub fn remove(&self, run: &RunId) -> Result<(), Problem> {
+        let path = self.path(run);
+        files::remove_file(&path).map_err(|error| {
+            let what = format!("cannot remove `{}`", path.display());
+            Problem::new(Kind::ReportNotKept, what).because(error)
+        })
+    }
+
     fn path(&self, run: &RunId) -> PathBuf {
         self.dir.join(format!("{run}.json"))
     }

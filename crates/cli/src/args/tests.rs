@@ -1,5 +1,5 @@
 use super::*;
-use clap::CommandFactory;
+use crate::examples::EXAMPLES;
 use std::collections::BTreeSet;
 
 #[test]
@@ -82,6 +82,44 @@ fn no_two_commands_say_the_same_and_no_two_arguments_of_one_do() {
         }
     }
     assert_eq!(twice, [""; 0]);
+}
+
+/// The words of a line as a shell makes them, without redirections.
+fn words(line: &str) -> Vec<String> {
+    let line = line.split(" < ").next().unwrap();
+    let line = line.split(" > ").next().unwrap();
+    let mut words = Vec::new();
+    for (index, piece) in line.split('"').enumerate() {
+        if index % 2 == 1 {
+            words.push(piece.to_owned());
+        } else {
+            words.extend(piece.split_whitespace().map(str::to_owned));
+        }
+    }
+    words
+}
+
+#[test]
+fn every_command_has_examples_that_parse() {
+    let shown: BTreeSet<String> = EXAMPLES
+        .iter()
+        .map(|(path, _)| format!("drive {path}"))
+        .collect();
+    let leaves = commands().into_iter();
+    let leaves = leaves.filter(|(_, command)| command.get_subcommands().next().is_none());
+    let leaves: BTreeSet<String> = leaves.map(|(path, _)| path).collect();
+    assert_eq!(shown, leaves);
+    for (path, lines) in EXAMPLES {
+        for line in *lines {
+            assert!(line.starts_with(&format!("drive {path}")), "{line}");
+            let parsed = Cli::try_parse_from(words(line));
+            assert!(
+                parsed.is_ok(),
+                "{line}: {:?}",
+                parsed.err().map(|error| error.to_string())
+            );
+        }
+    }
 }
 
 /// The contract's command lines. A noun that is not built yet is passed over.

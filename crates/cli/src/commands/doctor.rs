@@ -35,9 +35,56 @@ pub(crate) fn run(_args: &DoctorArgs, app: &App) -> Outcome {
             "interrupted before all checks ran",
         ));
     }
+    let agents: Vec<AgentCheck<'_>> = effective
+        .settings
+        .agents
+        .keys()
+        .filter_map(|name| AgentCheck::find(name, &checks))
+        .collect();
+    let usable: Vec<&str> = agents.iter().filter_map(AgentCheck::usable).collect();
     let problem = mistake.or_else(|| blocking(&checks));
-    let document = DoctorDocument::new(&checks, problem.as_ref());
-    Ok(Answer::new(&document, table(&checks))?.failed_if(problem))
+    let problem = problem.or_else(|| usable.is_empty().then(no_agent));
+    let document = DoctorDocument::new(&checks, &usable, problem.as_ref());
+    let text = format!("{}\n{}", table(&checks), conclusion(&agents, &usable));
+    Ok(Answer::new(&document, text)?.failed_if(problem))
+}
+
+/// An agent of the settings, and whether its program was found.
+struct AgentCheck<'a> {
+    name: &'a str,
+    check: &'a Check,
+}
+
+impl<'a> AgentCheck<'a> {
+    fn find(name: &'a str, checks: &'a [Check]) -> Option<Self> {
+        let wanted = format!("agent.{name}");
+        let check = checks.iter().find(|check| check.name == wanted)?;
+        Some(Self { name, check })
+    }
+
+    /// Its name, where it can run.
+    fn usable(&self) -> Option<&'a str> {
+        (self.check.status == Status::Ok).then_some(self.name)
+    }
+}
+
+/// What can be run now, and what each other agent needs.
+fn conclusion(agents: &[AgentCheck<'_>], usable: &[&str]) -> String {
+    let mut text = match usable {
+        [] => "you can run: no agent\n".to_owned(),
+        names => format!("you can run: {}\n", names.join(", ")),
+    };
+    let others = agents.iter().filter(|agent| agent.usable().is_none());
+    for agent in others {
+        let hint = agent.check.hint.as_deref().unwrap_or("see its line above");
+        let _ = writeln!(text, "to use {}: {hint}", agent.name);
+    }
+    text
+}
+
+fn no_agent() -> Problem {
+    Problem::new(Kind::NoUsableAgent, "no agent of the settings can run here")
+        .hint("follow one of the lines that begin with `to use`; `drive demo` needs no agent")
 }
 
 fn blocking(checks: &[Check]) -> Option<Problem> {

@@ -24,11 +24,14 @@ mod cruise;
 mod demo;
 mod doctor;
 mod hooks;
+mod init;
 mod kept;
 mod phase_terms;
 mod pr;
 mod preflight;
+mod prune;
 mod runs;
+mod sandbox;
 mod serve;
 mod spawn;
 mod spawn_options;
@@ -59,6 +62,10 @@ pub(crate) enum Command {
     Stats(stats::StatsArgs),
     /// List, restore or drop work saved from sandboxes
     Kept(kept::KeptArgs),
+    /// List and remove sandboxes, or start a shell in one
+    Sandbox(sandbox::SandboxArgs),
+    /// Delete old logs and reports of ended runs
+    Prune(prune::PruneArgs),
     /// Show, discuss and merge pull requests of the local forge
     Pr(pr::PrArgs),
     /// Serve the dashboard and receive webhooks
@@ -69,6 +76,8 @@ pub(crate) enum Command {
     Hooks(hooks::HooksArgs),
     /// Demonstrate a planning cruise on a temporary repository with scripted agents
     Demo(demo::DemoArgs),
+    /// Write a commented `drive.toml` from the agents, forge and build system found here
+    Init(init::InitArgs),
     /// Show what is installed, what is missing and which isolation this machine supports
     Doctor(doctor::DoctorArgs),
     /// Show, check or describe the settings
@@ -90,11 +99,14 @@ impl Command {
             Command::Runs(args) => runs::run(args, app),
             Command::Stats(args) => stats::run(args, app),
             Command::Kept(args) => kept::run(args, app),
+            Command::Sandbox(args) => sandbox::run(args, app),
+            Command::Prune(args) => prune::run(args, app),
             Command::Pr(args) => pr::run(args, app),
             Command::Serve(args) => serve::run(args, app),
             Command::Verify(args) => verify::run(args, app),
             Command::Hooks(args) => hooks::run(args, app),
             Command::Demo(args) => demo::run(args, app),
+            Command::Init(args) => init::run(args, app),
             Command::Doctor(args) => doctor::run(args, app),
             Command::Config(args) => config::run(args, app),
             Command::Completions(args) => completions::run(args, app),
@@ -110,9 +122,12 @@ impl Command {
             | Command::Runs(_)
             | Command::Stats(_)
             | Command::Kept(_)
+            | Command::Sandbox(_)
+            | Command::Prune(_)
             | Command::Pr(_)
             | Command::Serve(_)
             | Command::Verify(_)
+            | Command::Init(_)
             | Command::Doctor(_) => true,
             Command::Cruise(args) => args.recovers_first(),
             Command::Config(args) => args.reads_files(),

@@ -12,7 +12,9 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DoctorDocument {
     checks: Vec<CheckDocument>,
-    /// Why drive cannot work here; absent where it can.
+    /// The agents of the settings that can run here.
+    usable_agents: Vec<String>,
+    /// Why drive cannot work here, or that no agent can run; absent where all is well.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<Failure>,
 }
@@ -57,9 +59,10 @@ mirror! {
 }
 
 impl DoctorDocument {
-    pub(crate) fn new(checks: &[Check], problem: Option<&Problem>) -> Self {
+    pub(crate) fn new(checks: &[Check], usable: &[&str], problem: Option<&Problem>) -> Self {
         Self {
             checks: checks.iter().map(CheckDocument::from).collect(),
+            usable_agents: usable.iter().map(|name| (*name).to_owned()).collect(),
             failure: problem.map(Failure::from),
         }
     }

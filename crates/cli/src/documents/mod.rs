@@ -11,11 +11,15 @@ mod doctor;
 mod document;
 mod error;
 mod hooks;
+mod init;
 mod kept;
 mod notice;
+mod prune;
 mod pull_request;
 mod record;
 mod run;
+mod run_log;
+mod sandbox;
 mod serve;
 mod stats;
 mod text;
@@ -33,13 +37,19 @@ pub(crate) use doctor::DoctorDocument;
 pub(crate) use document::Document;
 pub(crate) use error::{ErrorDocument, Failure};
 pub(crate) use hooks::{HooksDocument, HooksState};
+pub(crate) use init::InitDocument;
 pub(crate) use kept::{KeptDocument, KeptWorkDocument};
 pub(crate) use notice::NoticeDocument;
-pub(crate) use pull_request::{CommentDocument, PullRequestDocument, PullRequestsDocument};
-pub(crate) use run::{
-    DemoDocument, JournalLine, ListedVerification, RunDetailDocument, RunDocument, RunLogDocument,
-    RunSummary, RunsDocument,
+pub(crate) use prune::PruneDocument;
+pub(crate) use pull_request::{
+    CommentDocument, PullRequestDiffDocument, PullRequestDocument, PullRequestsDocument,
 };
+pub(crate) use run::{
+    DemoDocument, JournalLine, ListedVerification, RunDetailDocument, RunDocument, RunSummary,
+    RunsDocument,
+};
+pub(crate) use run_log::{AgentHeadDocument, AgentLogDocument, RunLogDocument};
+pub(crate) use sandbox::{SandboxDocument, SandboxEntry};
 pub(crate) use serve::ServeDocument;
 pub(crate) use stats::{ReviewerStats, StatsDocument};
 pub(crate) use text::{CompletionsDocument, HelpDocument, VersionDocument};
@@ -77,8 +87,11 @@ documents! {
     ErrorDocument = "drive.error/1",
     HelpDocument = "drive.help/1",
     HooksDocument = "drive.hooks/1",
+    InitDocument = "drive.init/1",
     KeptDocument = "drive.kept/1",
     NoticeDocument = "drive.notice/1",
+    PruneDocument = "drive.prune/1",
+    PullRequestDiffDocument = "drive.pullRequestDiff/1",
     PullRequestDocument = "drive.pullRequest/1",
     PullRequestsDocument = "drive.pullRequests/1",
     ResumedDocument = "drive.resumed/1",
@@ -86,6 +99,7 @@ documents! {
     RunDocument = "drive.run/1",
     RunLogDocument = "drive.runLog/1",
     RunsDocument = "drive.runs/1",
+    SandboxDocument = "drive.sandbox/1",
     ServeDocument = "drive.serve/1",
     StatsDocument = "drive.stats/1",
     VersionDocument = "drive.version/1",

@@ -3,7 +3,7 @@
 
 use super::value::{Moment, Sha};
 use drive_core::forge::{Comment, PrState, PullRequest, ReviewState, Surface};
-use drive_core::ids::{BranchName, CommentId, PrNumber};
+use drive_core::ids::{BranchName, CommentId, CommitSha, PrNumber};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -26,6 +26,33 @@ pub(crate) struct PullRequestDocument {
     mergeable: Option<bool>,
     /// Comments on all surfaces, oldest first.
     comments: Vec<CommentDocument>,
+}
+
+/// What a pull request changes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PullRequestDiffDocument {
+    #[schemars(range(min = 1))]
+    number: PrNumber,
+    /// The commit at which the branch left its base.
+    base_sha: Sha,
+    head_sha: Sha,
+    /// The changes, as git prints them.
+    diff: String,
+    /// Whether the diff is longer than that.
+    cut: bool,
+}
+
+impl PullRequestDiffDocument {
+    pub(crate) fn new(pr: &PullRequest, since: &CommitSha, diff: String, cut: bool) -> Self {
+        Self {
+            number: pr.number,
+            base_sha: Sha::new(since),
+            head_sha: Sha::new(&pr.head_sha),
+            diff,
+            cut,
+        }
+    }
 }
 
 /// One pull request in a list.

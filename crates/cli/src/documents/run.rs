@@ -131,18 +131,6 @@ impl From<&Entry> for JournalLine {
     }
 }
 
-/// The log of the agent that worked last.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct RunLogDocument {
-    pub(crate) run_id: String,
-    /// The file; null when there is none yet.
-    pub(crate) path: Option<String>,
-    /// Its text; absent when the log was followed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) log: Option<String>,
-}
-
 /// One run.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -63,11 +63,13 @@ kinds! {
         RequirementMissing: "requirementMissing", Environment, "Something that drive needs is missing on this machine.", "Run `drive doctor` and follow its hints.";
         SignalsUnavailable: "signalsUnavailable", Environment, "Signal handlers could not be installed.", "Check the limits of the user or the container.";
         NoRandomness: "noRandomness", Environment, "The system provides no random numbers.", "Check that `getrandom` is allowed in the container.";
+        NoUsableAgent: "noUsableAgent", Work, "None of the agents in the settings can run here.", "Install one or log in, as `drive doctor` says.";
         DemoPlace: "demoPlace", Environment, "The demonstration could not write its files.", "Point `TMPDIR` at a folder with free space.";
         DemoSlow: "demoSlow", Environment, "The demonstration did not finish in time.", "Try again when the machine is less busy.";
     }
     "Settings and prompts" {
         SettingsInvalid: "settingsInvalid", Usage, "The settings contain mistakes.", "Correct the named lines, then run `drive config check`.";
+        SettingsExist: "settingsExist", Usage, "The repository has a `drive.toml` already.", "Edit it, or replace it with `drive init --force`.";
         SettingsMissing: "settingsMissing", Usage, "The settings file does not exist.", "Check the path given with `--config`.";
         SettingsUnreadable: "settingsUnreadable", Usage, "The settings file cannot be read.", "Correct the file, or pass another one with `--config`.";
         NoHome: "noHome", Usage, "`sandbox.root` starts with `~/`, but `HOME` is not set.", "Set `HOME`, or use an absolute path.";
@@ -169,11 +171,15 @@ kinds! {
         NothingToExtend: "nothingToExtend", Usage, "`drive runs extend` needs a limit to raise and a positive amount.", "Pass `--cost USD`, `--tokens N` or `--rounds N`.";
         UnknownRun: "unknownRun", Usage, "No run has that id.", "List them with `drive runs list`.";
         RunNotResumable: "runNotResumable", Usage, "The run cannot continue: it still runs, or it ended for good.", "Start a new one; only a run that was stopped, killed or used up its budget continues.";
+        RunOver: "runOver", Usage, "The run has already ended.", "See how it ended with `drive runs show`.";
+        RunOfTask: "runOfTask", Usage, "The run builds a task of a cruise, which decides about it.", "Stop the cruise, or use `drive cruise skip` or `drive cruise retry` with the task.";
+        RunNotRetryable: "runNotRetryable", Usage, "The run cannot be repeated as a new one.", "Follow the hint: only a `spawn` or `spawn-team` that ended without success is repeated.";
+        NotConfirmed: "notConfirmed", Usage, "The command ends or deletes something for good, and nobody confirmed it.", "Pass `--yes` if you mean it.";
         NoLog: "noLog", Usage, "No agent of the run has a log.", "See how far it got with `drive runs show`.";
         LogUnreadable: "logUnreadable", Environment, "A log cannot be read.", "Check the permissions of the state directory.";
         RunOwned: "runOwned", Environment, "Another process owns the run.", "Wait for that process, or stop it.";
         LeaseLost: "leaseLost", Environment, "Another process took over the run.", "Let the other process finish; `drive runs show` shows its progress.";
-        OwnerSlow: "ownerSlow", Environment, "The owner of the cruise has not ended it yet.", "Check again with `drive cruise status`.";
+        OwnerSlow: "ownerSlow", Environment, "The owner of the run has not ended it yet.", "Check again with `drive runs show`.";
         NoRequest: "noRequest", Environment, "The journal of the cruise has no request.", "End it with `drive cruise cleanup`.";
         RepositoryGone: "repositoryGone", Environment, "The repository of the run no longer exists.", "Move it back, or end the cruise with `drive cruise cleanup --force`.";
         NotDetached: "notDetached", Environment, "The cruise could not continue in the background.", "Check free space in the state directory, then run `drive cruise resume`.";
@@ -224,6 +230,7 @@ kinds! {
     "Sandboxes and saved work" {
         BadSandboxName: "badSandboxName", Usage, "The sandbox name is not a plain name.", "Use at most 100 letters, digits, `-`, `_` and `.`.";
         BadPattern: "badPattern", Usage, "An entry of `copy` or `seed` is not a usable pattern.", "Name a path inside the repository, such as `.env.example` or `fixtures/*.bin`.";
+        UnknownSandbox: "unknownSandbox", Usage, "There is no sandbox of that name.", "List them with `drive sandbox list`.";
         SandboxExists: "sandboxExists", Usage, "A sandbox of that name exists for another purpose.", "Use another name, or remove that sandbox first.";
         SandboxFolderTaken: "sandboxFolderTaken", Environment, "A folder that drive did not make is where the sandbox should be.", "Move it away.";
         SandboxGone: "sandboxGone", Environment, "The sandbox was deleted by hand.", "Use what was committed on its branch; `drive cruise cleanup` ends its cruise.";

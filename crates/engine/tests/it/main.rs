@@ -20,6 +20,7 @@ mod resume;
 mod secrets;
 mod spawn;
 mod steering;
+mod stop;
 mod support;
 mod team;
 mod tree;

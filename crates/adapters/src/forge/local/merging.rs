@@ -91,6 +91,13 @@ impl LocalForge {
         })
     }
 
+    /// The commit that merged a pull request into its base; `None` before that.
+    pub fn merged_as(&self, pr: PrNumber) -> Result<Option<CommitSha>, Problem> {
+        self.refresh()?;
+        let row = self.require_pull(pr)?;
+        Ok(row.merge_sha.map(CommitSha::new))
+    }
+
     fn merge_now(&self, pr: PrNumber, terms: &MergeTerms<'_>) -> Result<Attempt, Problem> {
         self.refresh()?;
         let row = self.require_pull(pr)?;

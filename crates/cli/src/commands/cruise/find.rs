@@ -1,12 +1,12 @@
 //! Finds the cruise that a command refers to.
 
-use drive_adapters::settings::checkout_root;
+use crate::repository::{git_dir_of, repository_of};
 use drive_core::agent::answer::title_of;
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Run, is_cruise};
 use drive_engine::ports::{RunFilter, Store};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// How many runs are looked through.
 const MOST: u32 = 10_000;
@@ -40,37 +40,6 @@ pub(super) fn closed(store: &dyn Store, folder: &Path) -> Result<Option<Run>, Pr
 pub(super) fn was_closed(run: &Run) -> bool {
     let failure = run.outcome.as_ref().and_then(|one| one.failure.as_ref());
     failure.is_some_and(|problem| problem.kind == Kind::PullRequestClosed)
-}
-
-/// The git folder of a cruise's repository; its checkout may be gone.
-fn git_dir_of(run: &Run) -> Option<PathBuf> {
-    let request = run.request.as_ref()?;
-    let known = request.git_dir.as_ref();
-    let known = known.and_then(|known| known.canonicalize().ok());
-    known.or_else(|| shared_git_dir(&request.repo))
-}
-
-/// The git folder of the repository that a folder lies in.
-fn repository_of(folder: &Path) -> Option<PathBuf> {
-    let is_bare = || folder.join("HEAD").is_file().then(|| folder.to_path_buf());
-    let root = checkout_root(folder).or_else(is_bare);
-    root.and_then(|root| shared_git_dir(&root))
-}
-
-/// The git folder that the worktrees of a repository share.
-fn shared_git_dir(checkout: &Path) -> Option<PathBuf> {
-    let own = checkout.join(".git");
-    if own.is_dir() {
-        return own.canonicalize().ok();
-    }
-    let Ok(link) = std::fs::read_to_string(&own) else {
-        return checkout.canonicalize().ok();
-    };
-    let linked = checkout.join(link.strip_prefix("gitdir:")?.trim());
-    match std::fs::read_to_string(linked.join("commondir")) {
-        Ok(common) => linked.join(common.trim()).canonicalize().ok(),
-        Err(_) => linked.canonicalize().ok(),
-    }
 }
 
 /// The cruise of that name; without one, the only candidate: those of this repository come first.

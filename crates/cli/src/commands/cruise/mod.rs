@@ -21,6 +21,7 @@ pub(crate) use run::build_terms;
 
 use crate::answer::Outcome;
 use crate::app::App;
+use crate::commands::runs::logs::LogOptions;
 use clap::{Args, Subcommand};
 
 /// The arguments of `drive cruise`.
@@ -46,7 +47,7 @@ enum CruiseCommand {
         #[arg(value_name = "ID")]
         id: Option<String>,
     },
-    /// Print the log of a cruise's agents
+    /// Print what a cruise's agents did
     Logs {
         /// Id of the cruise; optional if there is only one
         #[arg(value_name = "ID")]
@@ -54,6 +55,8 @@ enum CruiseCommand {
         /// Keep printing until the cruise ends
         #[arg(short, long)]
         follow: bool,
+        #[command(flatten)]
+        options: LogOptions,
     },
     /// Poll the pull request now, and run a fixer if a comment is pending
     Fix {
@@ -100,6 +103,11 @@ enum CruiseCommand {
     },
 }
 
+/// Ends the cruise of this id.
+pub(crate) fn cleanup_cruise(app: &App, id: &str) -> Outcome {
+    ask::cleanup(app, Some(id), false)
+}
+
 impl CruiseArgs {
     /// Whether recovery comes before the command; `fix` tells a live owner first.
     pub(crate) fn recovers_first(&self) -> bool {
@@ -113,7 +121,11 @@ pub(crate) fn run(args: &CruiseArgs, app: &App) -> Outcome {
         CruiseCommand::Run(args) => run::run(args, app),
         CruiseCommand::List { all } => show::list(app, *all),
         CruiseCommand::Status { id } => show::status(app, id.as_deref()),
-        CruiseCommand::Logs { id, follow } => show::logs(app, id.as_deref(), *follow),
+        CruiseCommand::Logs {
+            id,
+            follow,
+            options,
+        } => show::logs(app, id.as_deref(), *follow, options),
         CruiseCommand::Fix { id, comment } => ask::fix(app, id.as_deref(), comment.as_deref()),
         CruiseCommand::Approve { id } => ask::approve(app, id.as_deref()),
         CruiseCommand::Report { id } => report::report(app, id.as_deref()),

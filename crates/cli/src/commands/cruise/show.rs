@@ -3,10 +3,11 @@
 use super::find;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
-use crate::commands::runs::logs;
+use crate::commands::runs::logs::{self, LogOptions};
 use crate::commands::runs::tree::child_line;
 use crate::documents::{CruiseDocument, CruiseSummary, CruisesDocument, open_first};
-use crate::output::Printable;
+use crate::output::{Look, Printable};
+use crate::table::{Cell, Column, Tone, age, render};
 use crate::wiring::Wiring;
 use drive_adapters::process::ThisProcess;
 use drive_core::agent::answer::{Verdict, title_of};
@@ -36,30 +37,7 @@ pub(super) fn list(app: &App, all: bool) -> Outcome {
     let runs = find::all(&store, filter)?;
     let runs = runs.into_iter().map(|run| shown(&store, run));
     let runs = runs.collect::<Result<Vec<Run>, Problem>>()?;
-    let mut text = String::new();
-    for run in &runs {
-        if let Some(status) = cruise_status(run) {
-            let waits = status.waiting_for.as_deref().unwrap_or_default();
-            let pr = run.work.pull_request.as_ref();
-            let pr = pr.map_or(String::new(), |pr| format!("#{}", pr.number));
-            let _ = writeln!(
-                text,
-                "{:22} {:9} {:5} {} round{}, {} open  {}{}",
-                run.id.as_str(),
-                status.state,
-                pr,
-                status.rounds,
-                if status.rounds == 1 { "" } else { "s" },
-                status.pending_comments,
-                task_of(run),
-                if waits.is_empty() {
-                    String::new()
-                } else {
-                    format!("  (waiting for {waits})")
-                },
-            );
-        }
-    }
+    let mut text = table(&runs, app.now(), app.output().look());
     if runs.is_empty() {
         text.push_str("no cruises; start one with `drive cruise run TASK`\n");
     }
@@ -70,7 +48,52 @@ pub(super) fn list(app: &App, all: bool) -> Outcome {
     let document = CruisesDocument {
         cruises: begun.collect(),
     };
-    Answer::new(&document, Printable(&text).to_string())
+    Answer::new(&document, text)
+}
+
+/// What a narrow terminal loses first has the larger number.
+const COLUMNS: [Column; 8] = [
+    Column::left("ID", 0),
+    Column::left("STATE", 0),
+    Column::right("AGE", 1),
+    Column::right("PR", 2),
+    Column::right("ROUNDS", 5),
+    Column::right("OPEN", 4),
+    Column::right("COST", 3),
+    Column::left("TASK", 0),
+];
+
+/// One line a cruise, and one for each that waits.
+fn table(runs: &[Run], now: Timestamp, look: Look) -> String {
+    let begun = |run| Some((run, cruise_status(run)?));
+    let all: Vec<(&Run, CruiseStatus)> = runs.iter().filter_map(begun).collect();
+    let row = |(run, status): &(&Run, CruiseStatus)| {
+        let pr = run.work.pull_request.as_ref();
+        let cost = run.spent_in_all().cost;
+        let tone = match (&run.outcome, &status.waiting_for) {
+            (Some(_), _) => Tone::Plain,
+            (None, Some(_)) => Tone::Waiting,
+            (None, None) => Tone::Working,
+        };
+        [
+            Cell::new(run.id.as_str()),
+            Cell::toned(&status.state, tone),
+            Cell::new(run.started_at.map_or(String::new(), |at| age(at, now))),
+            Cell::new(pr.map_or(String::new(), |pr| format!("#{}", pr.number))),
+            Cell::new(status.rounds.to_string()),
+            Cell::new(status.pending_comments.to_string()),
+            Cell::new(cost.map_or(String::new(), |cost| cost.to_string())),
+            Cell::new(task_of(run)),
+        ]
+    };
+    let rows: Vec<[Cell; 8]> = all.iter().map(row).collect();
+    let mut text = render(COLUMNS, &rows, look);
+    for (run, status) in &all {
+        if let Some(waits) = &status.waiting_for {
+            let _ = writeln!(text, "{}: waiting for {}", run.id, Cell::new(waits).text());
+        }
+    }
+    text
 }
 
 /// While a cruise plans, the run that does is what people want to see, under the name of the cruise.
@@ -285,8 +308,8 @@ pub(super) fn living_owner(store: &dyn Store, run: &Run) -> Option<Owner> {
     (!is_dead).then_some(owner)
 }
 
-/// The log of the agent that worked last, or all that comes.
-pub(super) fn logs(app: &App, id: Option<&str>, follow: bool) -> Outcome {
+/// What its agents did, or all that comes.
+pub(super) fn logs(app: &App, id: Option<&str>, follow: bool, options: &LogOptions) -> Outcome {
     let settings = &app.settings()?.settings;
     let wiring = Wiring::new(app, settings, &app.start_dir()?)?;
     let run = find::shown(&wiring.store, id, &app.start_dir()?)?;
@@ -297,9 +320,9 @@ pub(super) fn logs(app: &App, id: Option<&str>, follow: bool) -> Outcome {
         ));
     }
     if follow {
-        logs::follow(app, &wiring, run)
+        logs::follow(app, &wiring, run, options)
     } else {
-        logs::logs(&wiring, &run)
+        logs::logs(&wiring, &run, options)
     }
 }
 

@@ -10,8 +10,10 @@ pub(crate) struct PrArgs {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PrCommand {
-    /// List pull requests, the newest first
+    /// List open pull requests, the newest first
     List(ListArgs),
+    /// Print the changes of a pull request
+    Diff(Named),
     /// Show a pull request with its comments
     Show(Named),
     /// Open a pull request for a branch
@@ -32,9 +34,9 @@ pub(super) enum PrCommand {
 
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
-    /// Show only pull requests in this state
-    #[arg(long, value_enum)]
-    pub(super) state: Option<State>,
+    /// Show pull requests in this state
+    #[arg(long, value_enum, default_value_t = State::Open)]
+    pub(super) state: State,
 }
 
 /// Plain comments, so that `--help` stays one line an option.
@@ -46,14 +48,18 @@ pub(super) enum State {
     Merged,
     // Ended without a merge.
     Closed,
+    // Whatever its state.
+    All,
 }
 
-impl From<State> for PrState {
-    fn from(state: State) -> Self {
-        match state {
-            State::Open => PrState::Open,
-            State::Merged => PrState::Merged,
-            State::Closed => PrState::Closed,
+impl State {
+    /// Whether a pull request in this state is shown.
+    pub(super) fn shows(self, state: PrState) -> bool {
+        match self {
+            State::All => true,
+            State::Open => state == PrState::Open,
+            State::Merged => state == PrState::Merged,
+            State::Closed => state == PrState::Closed,
         }
     }
 }

@@ -10,15 +10,18 @@ pub(crate) use args::PrArgs;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::verify::kept_reports;
-use crate::documents::{CommentDocument, PullRequestDocument, PullRequestsDocument};
-use args::{ApproveArgs, CommentArgs, MergeArgs, OpenArgs, PrCommand};
+use crate::documents::{
+    CommentDocument, PullRequestDiffDocument, PullRequestDocument, PullRequestsDocument,
+};
+use crate::output::Printable;
+use args::{ApproveArgs, CommentArgs, MergeArgs, OpenArgs, PrCommand, State};
 use drive_adapters::SystemClock;
 use drive_adapters::forge::local::{CommentTarget, LocalForge, MergeTerms, PersonalComment, Wish};
 use drive_adapters::git::Git;
 use drive_adapters::store::Database;
 use drive_adapters::verify::FileReports;
 use drive_core::forge::trust::{Trusted, Verdict, judge_author};
-use drive_core::forge::{Author, CommentRef, PrState, PullRequest, ReviewState};
+use drive_core::forge::{Author, CommentRef, PullRequest, ReviewState};
 use drive_core::ids::{CommentId, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_core::verify::{RulesFrom, Verification};
@@ -26,11 +29,15 @@ use drive_engine::ports::{Forge, MergeOutcome, Place, Repository, VersionControl
 use pick::Pick;
 use std::sync::Arc;
 
+/// The longest diff that is printed, in bytes.
+const LONGEST_DIFF: usize = 8 << 20;
+
 /// Runs a `drive pr` command.
 pub(crate) fn run(args: &PrArgs, app: &App) -> Outcome {
     let desk = Desk::open(app)?;
     match &args.command {
-        PrCommand::List(list) => desk.list(list.state.map(PrState::from)),
+        PrCommand::List(list) => desk.list(list.state),
+        PrCommand::Diff(named) => desk.diff(named.pr.as_deref()),
         PrCommand::Show(named) => desk.show(named.pr.as_deref()),
         PrCommand::Open(open) => desk.propose(open),
         PrCommand::Comment(comment) => desk.comment(comment),
@@ -72,17 +79,49 @@ impl<'a> Desk<'a> {
         })
     }
 
-    fn list(&self, state: Option<PrState>) -> Outcome {
+    fn list(&self, state: State) -> Outcome {
         let mut pull_requests = self.forge.list()?;
-        pull_requests.retain(|pr| state.is_none_or(|state| pr.state == state));
+        let is_empty = pull_requests.is_empty();
+        pull_requests.retain(|pr| state.shows(pr.state));
         pull_requests.reverse();
-        let text = render::table(&pull_requests);
+        let text = if pull_requests.is_empty() && !is_empty && state == State::Open {
+            "no open pull requests; `drive pr list --state all` shows the others\n".to_owned()
+        } else {
+            render::table(&pull_requests, self.app.now(), self.app.output().look())
+        };
         let document = PullRequestsDocument::new(&pull_requests);
         Answer::new(&document, text)
     }
 
     fn show(&self, named: Option<&str>) -> Outcome {
         self.answer(self.pick(named, Pick::Any)?)
+    }
+
+    /// The changes since the branch left its base, which was the merge's other parent.
+    fn diff(&self, named: Option<&str>) -> Outcome {
+        let number = self.pick(named, Pick::Any)?;
+        let pull_request = self.forge.fetch(number)?;
+        let place = Place::Checkout(&self.repository.common_dir);
+        let base = match self.forge.merged_as(number)? {
+            Some(merge) => format!("{merge}^1"),
+            None => pull_request.base.full(),
+        };
+        let base = self.git.resolve(place, &base)?;
+        let head = &pull_request.head_sha;
+        let since = self.git.merge_base(place, &base, head)?.unwrap_or(base);
+        let (patch, is_cut) = self.git.patch(place, &since, head, LONGEST_DIFF)?;
+        let patch = String::from_utf8_lossy(&patch).into_owned();
+        if is_cut {
+            self.app.output().warn(format_args!(
+                "the diff is longer than is shown; see all of it with `git diff {since} {head}`"
+            ));
+        }
+        let text = match patch.as_str() {
+            "" => format!("pull request {number} changes nothing\n"),
+            patch => Printable(patch).to_string(),
+        };
+        let document = PullRequestDiffDocument::new(&pull_request, &since, patch, is_cut);
+        Answer::new(&document, text)
     }
 
     fn propose(&self, args: &OpenArgs) -> Outcome {

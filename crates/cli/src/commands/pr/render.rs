@@ -1,35 +1,42 @@
 //! Prints pull requests for people.
 
-use crate::output::Printable;
+use crate::output::{Look, Printable};
+use crate::table::{Cell, Column, Tone, age, render};
 use drive_core::forge::marker::visible;
 use drive_core::forge::{Comment, PrState, PullRequest, ReviewState};
+use drive_core::time::Timestamp;
 use std::fmt::Write;
 
+/// What a narrow terminal loses first has the larger number.
+const COLUMNS: [Column; 5] = [
+    Column::right("PR", 0),
+    Column::left("STATE", 0),
+    Column::right("AGE", 2),
+    Column::left("BRANCH", 1),
+    Column::left("TITLE", 0),
+];
+
 /// One line a pull request, in columns.
-pub(super) fn table(pull_requests: &[PullRequest]) -> String {
+pub(super) fn table(pull_requests: &[PullRequest], now: Timestamp, look: Look) -> String {
     if pull_requests.is_empty() {
         return "no pull requests".to_owned();
     }
-    let rows: Vec<[String; 4]> = pull_requests
-        .iter()
-        .map(|pr| {
-            let way = format!("{} → {}", pr.branch, pr.base);
-            [
-                pr.number.to_string(),
-                state_of(pr),
-                plain(&way),
-                one_line(&pr.title),
-            ]
-        })
-        .collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let [number, state, way] = [0, 1, 2].map(|column| width(column).unwrap_or(0));
-    let mut text = String::new();
-    for [a, b, c, title] in &rows {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{a:>number$}  {b:<state$}  {c:<way$}  {title}");
-    }
-    text
+    let row = |pr: &PullRequest| {
+        let tone = match pr.state {
+            PrState::Open => Tone::Working,
+            PrState::Merged => Tone::Good,
+            PrState::Closed => Tone::Plain,
+        };
+        [
+            Cell::new(pr.number.to_string()),
+            Cell::toned(state_of(pr), tone),
+            Cell::new(age(pr.updated_at, now)),
+            Cell::new(format!("{} → {}", pr.branch, pr.base)),
+            Cell::new(&pr.title),
+        ]
+    };
+    let rows: Vec<[Cell; 5]> = pull_requests.iter().map(row).collect();
+    render(COLUMNS, &rows, look)
 }
 
 /// A pull request with its comments.

@@ -1,21 +1,23 @@
 //! `drive runs`: runs, their events and their agents' logs.
 
+mod agent_logs;
 mod extend;
+mod list;
 pub(super) mod logs;
+mod rendered;
 mod resume;
+mod retry;
+mod stop;
 pub(super) mod tree;
 mod verifications;
 
 use self::logs::{follow, logs};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
-use crate::documents::{
-    JournalLine, ListedVerification, RunDetailDocument, RunSummary, RunsDocument,
-};
+use crate::documents::{JournalLine, RunDetailDocument, RunSummary};
 use crate::output::Printable;
 use crate::wiring::Wiring;
 use clap::{Args, Subcommand};
-use drive_core::agent::answer::title_of;
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Run, paused_for, waits_for_person};
@@ -33,11 +35,7 @@ pub(crate) struct RunsArgs {
 #[derive(Debug, Subcommand)]
 enum RunsCommand {
     /// List the newest runs and verifications
-    List {
-        /// Most runs, and most verifications, to show
-        #[arg(long, value_name = "N", default_value_t = 20)]
-        limit: u32,
-    },
+    List(list::ListArgs),
     /// Show a run and its events, or the report of a verification
     Show {
         /// Id of the run [default: the newest]
@@ -50,9 +48,17 @@ enum RunsCommand {
         #[arg(value_name = "ID")]
         id: String,
     },
+    /// Stop a run, save its work and remove its sandbox
+    Stop(stop::StopArgs),
+    /// Start a run that ended without success again, as a new run from its base as it is now
+    Retry {
+        /// Id of the run
+        #[arg(value_name = "ID")]
+        id: String,
+    },
     /// Raise the limits of a run and continue it
     Extend(extend::ExtendArgs),
-    /// Print the log of a run's agents
+    /// Print what a run's agents did
     Logs {
         /// Id of the run [default: the newest]
         #[arg(value_name = "ID")]
@@ -60,6 +66,8 @@ enum RunsCommand {
         /// Keep printing until the run ends
         #[arg(short, long)]
         follow: bool,
+        #[command(flatten)]
+        options: logs::LogOptions,
     },
 }
 
@@ -70,45 +78,26 @@ pub(crate) fn run(args: &RunsArgs, app: &App) -> Outcome {
     match &args.command {
         RunsCommand::Resume { id } => resume::run(app, id),
         RunsCommand::Extend(args) => extend::extend(app, args),
-        RunsCommand::List { limit } => list(app, &wiring, *limit),
+        RunsCommand::Stop(args) => stop::stop(app, &wiring, args),
+        RunsCommand::Retry { id } => retry::retry(app, id),
+        RunsCommand::List(args) => list::list(app, &wiring, args),
         RunsCommand::Show { id } => match verifications::asked_for(app, &wiring, id.as_deref())? {
             Some(report) => verifications::show(&report),
             None => show(&wiring, &find(app, &wiring, id.as_deref())?),
         },
-        RunsCommand::Logs { id, follow: false } => {
-            logs(&wiring, &find(app, &wiring, id.as_deref())?)
-        }
-        RunsCommand::Logs { id, follow: true } => {
-            follow(app, &wiring, find(app, &wiring, id.as_deref())?)
-        }
-    }
-}
-
-fn list(app: &App, wiring: &Wiring, limit: u32) -> Outcome {
-    let runs = wiring.store.list(RunFilter::All, limit)?;
-    let mut text = String::new();
-    for (depth, run) in tree::in_order(&runs) {
-        let task = run
-            .request
-            .as_ref()
-            .map_or(String::new(), |request| title_of(&request.task));
-        let id = format!("{}{}", "  ".repeat(depth), run.id);
-        let _ = writeln!(text, "{id:22} {:15} {}", describe_state(run), task);
-        let retry = || paused_for(run).map(|wait| format!("waiting for {wait}"));
-        if let Some(why) = waits_for_person(run).or_else(retry) {
-            let _ = writeln!(text, "{:22} {why}", "");
+        RunsCommand::Logs {
+            id,
+            follow: follows,
+            options,
+        } => {
+            let run = find(app, &wiring, id.as_deref())?;
+            if *follows {
+                follow(app, &wiring, run, options)
+            } else {
+                logs(&wiring, &run, options)
+            }
         }
     }
-    let verifications = verifications::newest(app, limit)?;
-    if runs.is_empty() && verifications.is_empty() {
-        text.push_str("no runs yet\n");
-    }
-    verifications::list(&mut text, &verifications);
-    let document = RunsDocument {
-        runs: runs.iter().map(RunSummary::from).collect(),
-        verifications: verifications.iter().map(ListedVerification::from).collect(),
-    };
-    Answer::new(&document, Printable(&text).to_string())
 }
 
 fn show(wiring: &Wiring, run: &Run) -> Outcome {

@@ -12,10 +12,11 @@ use drive_core::agent::Budget;
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Publish, Request, Run, is_cruise};
+use drive_engine::CancelToken;
+use drive_engine::forge::Conversation;
 use drive_engine::perform::World;
 use drive_engine::ports::{Place, Store, VersionControl};
 use drive_engine::resume;
-use std::sync::Arc;
 
 /// Lets a run go on until it ends.
 pub(super) fn run(app: &App, id: &str) -> Outcome {
@@ -34,48 +35,76 @@ pub(super) fn require(app: &App, id: &str) -> Result<Run, Problem> {
     })
 }
 
+/// What a run needs to go on, or to be repeated, in its repository.
+pub(super) struct Ready {
+    pub(super) wiring: Wiring,
+    pub(super) conversation: Option<Conversation>,
+}
+
+impl Ready {
+    /// Wires the repository of a run, with the settings it has now.
+    pub(super) fn new(app: &App, run: &Run, request: &Request) -> Result<Self, Problem> {
+        let folder = &request.repo;
+        if !folder.is_dir() {
+            return Err(repository_gone(run, request));
+        }
+        let settings = app.settings_at(folder)?.settings;
+        let wiring = Wiring::new(app, &settings, folder)?;
+        let conversation = match &request.publish {
+            Publish::BranchOnly => None,
+            Publish::PullRequest { .. } => {
+                let open = wiring.forge(&settings, folder)?;
+                app.output()
+                    .detail(format_args!("forge: {}", open.choice.why));
+                Some(wiring.conversation(&open, &settings)?)
+            }
+        };
+        Ok(Self {
+            wiring,
+            conversation,
+        })
+    }
+
+    /// Executes a run with what performs its effects, and shows progress.
+    pub(super) fn fly(
+        &self,
+        app: &App,
+        work: impl FnOnce(&World<'_>, &CancelToken) -> Result<Run, Problem>,
+    ) -> Result<Run, Problem> {
+        let progress = Progress::new(app.output());
+        let gate = OwnVerifier::of(app);
+        let world = World {
+            gate: Some(&gate),
+            ..self.wiring.world(self.conversation.as_ref(), &progress)
+        };
+        let cancel = app.cancel()?;
+        progress.ticking(cancel, "stopping and saving work", || work(&world, cancel))
+    }
+}
+
 /// Lets a team or spawn go on, with more budget where a person granted it.
 pub(super) fn go_on(app: &App, run: &Run, granted: Option<Budget>) -> Outcome {
     let request = run.request.clone().ok_or_else(|| no_request(run))?;
     let folder = &request.repo;
-    if !folder.is_dir() {
-        return Err(repository_gone(run, &request));
-    }
-    let settings = app.settings_at(folder)?.settings;
-    let wiring = Wiring::new(app, &settings, folder)?;
+    let ready = Ready::new(app, run, &request)?;
+    let wiring = &ready.wiring;
     resume::check(run, granted, wiring.journal(), &wiring.whoami)?;
-    require_branch(&wiring, run, &request)?;
-    let conversation = match &request.publish {
-        Publish::BranchOnly => None,
-        Publish::PullRequest { .. } => {
-            let open = wiring.forge(&settings, folder)?;
-            app.output()
-                .detail(format_args!("forge: {}", open.choice.why));
-            Some(wiring.conversation(&open, &settings)?)
-        }
-    };
+    require_branch(wiring, run, &request)?;
     wiring.require_agents(agents(&request), &request.task, app)?;
-    if let Some(talk) = &conversation {
+    if let Some(talk) = &ready.conversation {
         require_ready(app, talk.forge.as_ref(), &wiring.git, &request)?;
     }
-    let progress = Progress::new(app.output());
-    let gate = OwnVerifier::of(app);
-    let world = World {
-        gate: Some(&gate),
-        ..wiring.world(conversation.as_ref(), &progress)
-    };
-    let cancel = app.cancel()?;
     app.output()
         .narrate(format_args!("continuing run {}", run.id));
-    let run = progress.ticking(cancel, "stopping and saving work", || {
+    let run = ready.fly(app, |world, cancel| {
         let journal = wiring.journal();
-        resume::resume(&run.id, granted, journal, &wiring.whoami, &world, cancel)
+        resume::resume(&run.id, granted, journal, &wiring.whoami, world, cancel)
     })?;
     run_report::answer(&run, wiring.changes(&run, folder).as_ref(), None)
 }
 
 /// Every agent of a run, once.
-fn agents(request: &Arc<Request>) -> Vec<&str> {
+pub(super) fn agents(request: &Request) -> Vec<&str> {
     let mut agents = vec![request.agent.as_str()];
     if let Some(terms) = request.kind.phase_terms() {
         agents.extend([terms.reviewer.as_str(), terms.fixer.as_str()]);

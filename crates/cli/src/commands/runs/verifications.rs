@@ -10,7 +10,6 @@ use drive_core::problem::Problem;
 use drive_core::verify::{Verification, render};
 use drive_engine::ports::{RunFilter, Store};
 use drive_engine::verify::KeptReports;
-use std::fmt::Write;
 
 /// The newest verifications, newest first.
 pub(super) fn newest(app: &App, most: u32) -> Result<Vec<Verification>, Problem> {
@@ -35,19 +34,6 @@ pub(super) fn asked_for(
 /// The verification with this id, if it is one.
 pub(super) fn find(app: &App, id: &str) -> Result<Option<Verification>, Problem> {
     Ok(kept_reports(app)?.load(&RunId::new(id)))
-}
-
-/// A line for each.
-pub(super) fn list(text: &mut String, reports: &[Verification]) {
-    for report in reports {
-        let state = format!("verify {}", report.overall.as_str());
-        let _ = writeln!(
-            text,
-            "{:22} {state:15} {}",
-            report.run_id,
-            render::subject(report)
-        );
-    }
 }
 
 /// The report.

@@ -52,10 +52,12 @@ fn check(document: &Value, name: &str) -> (String, String, Option<String>) {
 fn what_is_missing_has_a_hint_and_what_is_fine_has_none() {
     let world = World::new();
     let path = world.private_path();
+    script(path.join("gemini"), "0.61.0");
     let ended = world.doctor(&[("PATH", path.to_str().unwrap())]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let document = ended.document();
     assert_eq!(document["schema"], "drive.doctor/1");
+    assert_eq!(document["usableAgents"], serde_json::json!(["gemini-cli"]));
     for one in document["checks"].as_array().unwrap() {
         let fine = one["status"] == "ok";
         assert_eq!(one["hint"].is_null(), fine, "{one}");
@@ -80,10 +82,36 @@ fn what_is_missing_has_a_hint_and_what_is_fine_has_none() {
 fn people_get_a_table() {
     let world = World::new();
     let path = world.private_path();
+    script(path.join("gemini"), "0.61.0");
     let ended = ended(world.command(&["doctor"]).env("PATH", path));
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     let codex = "missing   agent.codex            `codex` not found\n";
     assert!(ended.stdout.contains(codex), "{}", ended.stdout);
+    let conclusion = ended.stdout.split("\n\n").last().unwrap();
+    let mut lines = conclusion.lines();
+    assert_eq!(lines.next(), Some("you can run: gemini-cli"));
+    let rest: Vec<&str> = lines.collect();
+    let to_use = "to use claude-code: run `npm install -g @anthropic-ai/claude-code`";
+    assert!(rest.iter().any(|line| line.starts_with(to_use)), "{rest:?}");
+    assert!(
+        rest.iter().all(|line| line.starts_with("to use ")),
+        "{rest:?}"
+    );
+}
+
+#[test]
+fn a_machine_without_an_agent_ends_the_doctor_with_1() {
+    let world = World::new();
+    let path = world.private_path();
+    let shown = ended(world.command(&["doctor"]).env("PATH", &path));
+    assert_eq!(shown.code, Some(1), "{shown:?}");
+    assert!(
+        shown.stdout.contains("\nyou can run: no agent\n"),
+        "{shown:?}"
+    );
+    let document = world.doctor(&[("PATH", path.to_str().unwrap())]).document();
+    assert_eq!(document["usableAgents"], serde_json::json!([]));
+    assert_eq!(document["failure"]["kind"], "noUsableAgent");
 }
 
 #[test]

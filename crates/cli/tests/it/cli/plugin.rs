@@ -6,13 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const COMMANDS: [&str; 7] = [
+const COMMANDS: [&str; 11] = [
+    "approve",
     "cruise",
     "cruise-cleanup",
     "cruise-fix",
     "cruise-resume",
+    "logs",
     "spawn",
     "spawn-team",
+    "status",
+    "stop",
     "verify",
 ];
 
@@ -141,6 +145,10 @@ fn each_slash_command_runs_what_it_is_for_and_may_run_all_it_names() {
         let allowed = slash.allowed();
         let own = match name {
             "cruise" => "cruise run".to_owned(),
+            "approve" => "cruise approve".to_owned(),
+            "logs" => "runs logs".to_owned(),
+            "status" => "cruise status".to_owned(),
+            "stop" => "runs stop".to_owned(),
             name => name.replacen("cruise-", "cruise ", 1),
         };
         assert_eq!(allowed[0], own);
@@ -166,7 +174,8 @@ fn the_plugin_is_what_the_package_is() {
     assert_eq!(
         [&plugin["name"], &plugin["version"], &plugin["license"]],
         [
-            env!("CARGO_PKG_NAME"),
+            // Its commands are `/drive:spawn` and so on.
+            "drive",
             env!("CARGO_PKG_VERSION"),
             env!("CARGO_PKG_LICENSE")
         ]

@@ -186,10 +186,23 @@ fn people_see_a_table_and_a_page() {
         ],
     );
     done(&world, &["pr", "open", "feat/b", "--draft"]);
+    let listed = done(&world, &["pr", "list"]);
+    let columns = listed.lines().map(|line| {
+        let cells: Vec<&str> = line.split("  ").filter(|cell| !cell.is_empty()).collect();
+        let age = cells.iter().position(|cell| cell.trim().ends_with('s'));
+        let shown = cells.iter().enumerate().filter(|(at, _)| Some(*at) != age);
+        shown
+            .map(|(_, cell)| cell.trim())
+            .collect::<Vec<_>>()
+            .join("|")
+    });
     assert_eq!(
-        done(&world, &["pr", "list"]),
-        "2  open (draft)  feat/b → main      Add the login\n\
-         1  open          feat/login → main  Log in\n"
+        columns.collect::<Vec<_>>(),
+        [
+            "PR|STATE|AGE|BRANCH|TITLE",
+            "2|open (draft)|feat/b → main|Add the login",
+            "1|open|feat/login → main|Log in",
+        ]
     );
     done(&world, &["pr", "comment", "1", "two\nlines", "--as", "wim"]);
     let page = done(&world, &["pr", "show", "1"]);
@@ -214,9 +227,29 @@ fn a_merge_is_a_merge_commit_and_the_checkout_follows() {
         json!([])
     );
     assert_eq!(
-        done(&world, &["pr", "list", "--state", "open"]),
-        "no pull requests\n"
+        done(&world, &["pr", "list"]),
+        "no open pull requests; `drive pr list --state all` shows the others\n"
     );
+    let merged = done(&world, &["pr", "list", "--state", "merged"]);
+    assert_eq!(merged, done(&world, &["pr", "list", "--state", "all"]));
+    assert!(
+        merged
+            .lines()
+            .nth(1)
+            .is_some_and(|line| line.contains("merged")),
+        "{merged}"
+    );
+    // What was merged can still be read.
+    let diff = document(&world, &["pr", "diff", "1"]);
+    assert_eq!(diff["headSha"], world.git(&["rev-parse", "feat/login"]));
+    assert!(
+        diff["diff"]
+            .as_str()
+            .unwrap()
+            .contains("+++ b/src/login.rs"),
+        "{diff}"
+    );
+    assert!(done(&world, &["pr", "diff"]).contains("+++ b/src/login.rs"));
 }
 
 /// A world whose main branch says how everything is verified.

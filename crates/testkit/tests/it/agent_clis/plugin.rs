@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-const PLUGIN: &str = "infinite-improbability-drive";
+const PLUGIN: &str = "drive";
 
 /// What the plugin consists of, without the rest of the repository.
 fn copy_of_the_plugin(to: &Path) {
@@ -73,7 +73,8 @@ fn claude_installs_the_plugin_with_all_its_commands() {
         assert_eq!(ran.code(), 0, "{ran:#?}");
         said = ran.stdout;
     }
-    let commands = "cruise, cruise-cleanup, cruise-fix, cruise-resume, spawn, spawn-team, verify";
+    let commands = "approve, cruise, cruise-cleanup, cruise-fix, cruise-resume, logs, spawn, spawn-team, status, \
+                    stop, verify";
     assert!(said.contains(commands), "{said}");
 }
 

@@ -1,0 +1,247 @@
+//! What an agent did, one event a line, in one format for every kind of agent.
+
+use super::files::unusable;
+use drive_core::agent::{AgentConfig, AgentEvent, AgentKind, AgentOutcome, Cost, Role, Usage};
+use drive_core::problem::Problem;
+use drive_core::time::Timestamp;
+use drive_engine::ports::AgentRequest;
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// The name of the file, beside the log of what the agent printed.
+pub const EVENT_LOG: &str = "events.jsonl";
+/// The most that is written for one agent.
+const MOST_BYTES: u64 = 16 << 20;
+/// The longest line that is read.
+const LONGEST_LINE: u64 = 4 << 20;
+
+/// Which agent it was: the first line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentHead {
+    /// Its name in the settings.
+    pub agent: String,
+    /// Its kind.
+    pub kind: AgentKind,
+    /// The model it was asked to use; `None` is its own choice.
+    pub model: Option<String>,
+    /// Its role.
+    pub role: Role,
+    /// The round of the run.
+    pub round: u32,
+    /// The review domain.
+    pub domain: Option<String>,
+    /// The effect that started it, with its attempt.
+    pub effect: String,
+    /// When it was started.
+    pub started_at: Timestamp,
+}
+
+impl AgentHead {
+    pub(super) fn of(
+        request: &AgentRequest,
+        agent: &str,
+        config: &AgentConfig,
+        started_at: Timestamp,
+    ) -> Self {
+        let model = request.model.as_deref();
+        let effect = request.scratch.file_name().unwrap_or_default();
+        Self {
+            agent: agent.to_owned(),
+            kind: config.kind,
+            model: model
+                .or_else(|| config.model_for(request.role))
+                .map(str::to_owned),
+            role: request.role,
+            round: request.round,
+            domain: request.domain.clone(),
+            effect: effect.to_string_lossy().into_owned(),
+            started_at,
+        }
+    }
+}
+
+/// One further line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoggedEvent {
+    /// When it happened.
+    pub at: Timestamp,
+    /// What the agent did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<AgentEvent>,
+    /// How the agent ended: the last line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<AgentEnd>,
+    /// Whether the rest is missing, because the log has reached its limit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
+}
+
+/// How an agent ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentEnd {
+    /// Why it did not succeed.
+    pub problem: Option<String>,
+    /// The tokens it used.
+    pub usage: Usage,
+    /// What it cost, where it says.
+    pub cost: Option<Cost>,
+}
+
+/// Writes what an agent does. Its events must have no secrets any more.
+pub(super) struct EventLog {
+    file: File,
+    left: u64,
+}
+
+impl EventLog {
+    pub(super) fn open(folder: &Path, head: &AgentHead, max_bytes: u64) -> Result<Self, Problem> {
+        let path = folder.join(EVENT_LOG);
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|error| unusable(&path).because(error))?;
+        let is_new = file.metadata().is_ok_and(|found| found.len() == 0);
+        let mut log = Self {
+            file,
+            left: max_bytes.min(MOST_BYTES),
+        };
+        if is_new {
+            log.write(head);
+        }
+        Ok(log)
+    }
+
+    pub(super) fn event(&mut self, event: &AgentEvent) {
+        let line = LoggedEvent {
+            at: Timestamp::now(),
+            event: Some(event.clone()),
+            ended: None,
+            cut: false,
+        };
+        self.write(&line);
+    }
+
+    /// The end is written even where the log is full: it is one short line.
+    pub(super) fn ended(&mut self, agent: &str, outcome: &AgentOutcome) {
+        self.left = self.left.max(LONGEST_LINE);
+        let line = LoggedEvent {
+            at: Timestamp::now(),
+            event: None,
+            ended: Some(AgentEnd {
+                problem: outcome.problem(agent).map(|problem| problem.message),
+                usage: outcome.usage,
+                cost: outcome.cost,
+            }),
+            cut: false,
+        };
+        self.write(&line);
+    }
+
+    /// A log that cannot be written, on a full disk perhaps, must not end the agent's work.
+    fn write(&mut self, line: &impl Serialize) {
+        let Ok(mut bytes) = serde_json::to_vec(line) else {
+            return;
+        };
+        bytes.push(b'\n');
+        if self.left == 0 {
+            return;
+        }
+        if bytes.len() as u64 > self.left {
+            self.left = 0;
+            let cut = LoggedEvent {
+                at: Timestamp::now(),
+                event: None,
+                ended: None,
+                cut: true,
+            };
+            bytes = serde_json::to_vec(&cut).unwrap_or_default();
+            bytes.push(b'\n');
+        } else {
+            self.left -= bytes.len() as u64;
+        }
+        let _ = self.file.write_all(&bytes);
+    }
+}
+
+/// Which agent wrote into this folder; `None` where no event was logged.
+pub fn load_head(folder: &Path) -> Option<AgentHead> {
+    let file = File::open(folder.join(EVENT_LOG)).ok()?;
+    let mut line = Vec::new();
+    let mut reader = BufReader::new(file).take(LONGEST_LINE);
+    reader.read_until(b'\n', &mut line).ok()?;
+    serde_json::from_slice(&line).ok()
+}
+
+/// The events in these bytes, up to the last whole line, and how many bytes that was. Lines of another
+/// form are passed over: the first one, and those of a newer drive.
+pub fn parse_events(bytes: &[u8]) -> (Vec<LoggedEvent>, usize) {
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n');
+    let whole = whole.map_or(0, |end| end + 1);
+    let lines = bytes[..whole].split(|byte| *byte == b'\n');
+    let events = lines.filter_map(|line| serde_json::from_slice(line).ok());
+    (events.collect(), whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head() -> AgentHead {
+        AgentHead {
+            agent: "a".to_owned(),
+            kind: AgentKind::Command,
+            model: None,
+            role: Role::Coder,
+            round: 1,
+            domain: None,
+            effect: "runAgent-1-1".to_owned(),
+            started_at: "2026-11-18T10:00:00Z".parse().unwrap(),
+        }
+    }
+
+    fn text(text: &str) -> AgentEvent {
+        AgentEvent::Text {
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn an_event_log_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = EventLog::open(folder.path(), &head(), u64::MAX).unwrap();
+        log.event(&text("hello"));
+        drop(log);
+        // The next round goes on in the same file.
+        let mut log = EventLog::open(folder.path(), &head(), u64::MAX).unwrap();
+        log.event(&text("again"));
+        assert_eq!(load_head(folder.path()), Some(head()));
+        let mut bytes = std::fs::read(folder.path().join(EVENT_LOG)).unwrap();
+        let all = bytes.len();
+        bytes.extend(b"{\"at\": half");
+        let (events, whole) = parse_events(&bytes);
+        assert_eq!(whole, all);
+        let events: Vec<AgentEvent> = events.into_iter().filter_map(|one| one.event).collect();
+        assert_eq!(events, [text("hello"), text("again")]);
+    }
+
+    #[test]
+    fn an_event_log_ends_at_its_limit_and_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = EventLog::open(folder.path(), &head(), 600).unwrap();
+        for _ in 0..100 {
+            log.event(&text("twenty more characters"));
+        }
+        let bytes = std::fs::read(folder.path().join(EVENT_LOG)).unwrap();
+        assert!(bytes.len() < 800, "{}", bytes.len());
+        let (events, _) = parse_events(&bytes);
+        assert!(events.last().unwrap().cut);
+    }
+}

@@ -1,0 +1,292 @@
+//! `drive runs list`: the newest runs and verifications, as a table.
+
+use super::{tree, verifications};
+use crate::answer::{Answer, Outcome};
+use crate::app::App;
+use crate::documents::{ListedVerification, RunSummary, RunsDocument};
+use crate::output::{Format, Look};
+use crate::repository::{git_dir_of, repository_of};
+use crate::table::{Cell, Column, Tone, age, length, render};
+use crate::wiring::Wiring;
+use clap::{Args, ValueEnum};
+use drive_core::agent::answer::title_of;
+use drive_core::problem::{Kind, Problem};
+use drive_core::run::{OutcomeStatus, Run, RunKind, paused_for, waits_for_person};
+use drive_core::time::Timestamp;
+use drive_core::timeline::describe_state;
+use drive_core::verify::{Overall, Verification, render as verdict};
+use drive_engine::ports::{RunFilter, Store};
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The most runs that are looked through for those that are wanted.
+const MOST: u32 = 10_000;
+/// How often a watched list is read again.
+const WATCH_EVERY: Duration = Duration::from_secs(2);
+/// To the corner of the terminal, and everything away.
+const CLEAR: &str = "\x1b[H\x1b[2J";
+
+/// The arguments of `drive runs list`.
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// Most runs, and most verifications, to show
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: u32,
+
+    /// Show the runs of all repositories
+    #[arg(long)]
+    all: bool,
+
+    /// Show only runs in this state
+    #[arg(long, value_enum)]
+    state: Option<State>,
+
+    /// Show only runs of this command
+    #[arg(long, value_enum)]
+    kind: Option<Command>,
+
+    /// Show the list again every two seconds until Ctrl-C
+    #[arg(long)]
+    watch: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum State {
+    Running,
+    Waiting,
+    Succeeded,
+    Failed,
+    TimedOut,
+    Cancelled,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Command {
+    Spawn,
+    SpawnTeam,
+    Cruise,
+    Verify,
+}
+
+/// What is shown.
+struct Listed {
+    runs: Vec<Run>,
+    verifications: Vec<Verification>,
+    /// Whether runs of several repositories are among them.
+    everywhere: bool,
+}
+
+pub(super) fn list(app: &App, wiring: &Wiring, args: &ListArgs) -> Outcome {
+    if args.watch {
+        watch(app, wiring, args)?;
+    }
+    let listed = load(app, wiring, args)?;
+    let text = text(&listed, app.now(), app.output().look());
+    let document = RunsDocument {
+        runs: listed.runs.iter().map(RunSummary::from).collect(),
+        verifications: listed
+            .verifications
+            .iter()
+            .map(ListedVerification::from)
+            .collect(),
+    };
+    Answer::new(&document, if args.watch { String::new() } else { text })
+}
+
+/// Shows the list until a person has seen enough: in place on a terminal, elsewhere when it changes.
+fn watch(app: &App, wiring: &Wiring, args: &ListArgs) -> Result<(), Problem> {
+    let output = app.output();
+    if output.format() == Format::Json {
+        let message = "`--watch` cannot be used with `--json`";
+        return Err(Problem::new(Kind::Usage, message).hint("leave one of them out"));
+    }
+    let look = output.look();
+    let mut shown = String::new();
+    loop {
+        let now = text(&load(app, wiring, args)?, app.now(), look);
+        let clear = if look.width.is_some() { CLEAR } else { "" };
+        let is_news = look.width.is_some() || now != shown;
+        if is_news
+            && output
+                .line(format_args!("{clear}{}", now.trim_end()))
+                .is_break()
+        {
+            return Ok(());
+        }
+        shown = now;
+        let mut left = WATCH_EVERY;
+        while !left.is_zero() {
+            if app.cancel()?.asked().is_some() {
+                return Ok(());
+            }
+            let nap = left.min(Duration::from_millis(100));
+            std::thread::sleep(nap);
+            left = left.saturating_sub(nap);
+        }
+    }
+}
+
+fn load(app: &App, wiring: &Wiring, args: &ListArgs) -> Result<Listed, Problem> {
+    let here = repository_of(&app.start_dir()?).filter(|_| !args.all);
+    let verifications = if args.shows_verifications() {
+        verifications::newest(app, args.limit)?
+    } else {
+        Vec::new()
+    };
+    Ok(Listed {
+        runs: args.runs(&wiring.store, here.as_ref())?,
+        verifications,
+        everywhere: here.is_none(),
+    })
+}
+
+impl ListArgs {
+    /// The newest runs that are wanted: more are read only while some are missing.
+    fn runs(&self, store: &dyn Store, here: Option<&PathBuf>) -> Result<Vec<Run>, Problem> {
+        let mut most = self.limit;
+        let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
+        loop {
+            let mut runs = store.list(RunFilter::All, most)?;
+            let is_all = runs.len() < usize::try_from(most).unwrap_or(usize::MAX);
+            runs.retain(|run| {
+                here.is_none_or(|here| git_dir_of(run).as_ref() == Some(here)) && self.wants(run)
+            });
+            if is_all || runs.len() >= limit || most >= MOST {
+                runs.truncate(limit);
+                return Ok(runs);
+            }
+            most = most.saturating_mul(8).clamp(1, MOST);
+        }
+    }
+
+    fn wants(&self, run: &Run) -> bool {
+        let kind = run.request.as_ref().map(|request| match &request.kind {
+            RunKind::Spawn => Command::Spawn,
+            RunKind::Team(_) => Command::SpawnTeam,
+            RunKind::Cruise(_) | RunKind::Build(_) => Command::Cruise,
+        });
+        self.state.is_none_or(|state| state == State::of(run))
+            && self.kind.is_none_or(|wanted| kind == Some(wanted))
+    }
+
+    /// A verification does not say which repository it is of; a filter for runs leaves it out.
+    fn shows_verifications(&self) -> bool {
+        match self.kind {
+            Some(kind) => kind == Command::Verify,
+            None => self.state.is_none(),
+        }
+    }
+}
+
+impl State {
+    fn of(run: &Run) -> Self {
+        match run.outcome.as_ref().map(|outcome| outcome.status) {
+            Some(OutcomeStatus::Succeeded) => State::Succeeded,
+            Some(OutcomeStatus::Failed) => State::Failed,
+            Some(OutcomeStatus::TimedOut) => State::TimedOut,
+            Some(OutcomeStatus::Cancelled) => State::Cancelled,
+            Some(OutcomeStatus::NeedsHuman) => State::Waiting,
+            None if waits_for_person(run).is_some() => State::Waiting,
+            None => State::Running,
+        }
+    }
+
+    fn tone(self) -> Tone {
+        match self {
+            State::Running => Tone::Working,
+            State::Waiting => Tone::Waiting,
+            State::Succeeded => Tone::Good,
+            State::Failed | State::TimedOut => Tone::Bad,
+            State::Cancelled => Tone::Plain,
+        }
+    }
+}
+
+/// What a narrow terminal loses first has the larger number.
+const COLUMNS: [Column; 8] = [
+    Column::left("ID", 0),
+    Column::left("STATE", 0),
+    Column::right("AGE", 2),
+    Column::right("DURATION", 5),
+    Column::right("COST", 4),
+    Column::right("PR", 3),
+    Column::left("REPOSITORY", 1),
+    Column::left("TASK", 0),
+];
+
+fn text(listed: &Listed, now: Timestamp, look: Look) -> String {
+    let runs = tree::in_order(&listed.runs).into_iter();
+    let mut rows: Vec<[Cell; 8]> = runs
+        .map(|(depth, run)| row(run, depth, listed.everywhere, now))
+        .collect();
+    rows.extend(listed.verifications.iter().map(|one| verified(one, now)));
+    let mut text = render(COLUMNS, &rows, look);
+    if rows.is_empty() {
+        text.push_str(if listed.everywhere {
+            "no runs yet\n"
+        } else {
+            "no runs of this repository; `drive runs list --all` shows those of all\n"
+        });
+    }
+    let waits: Vec<(&Run, String)> = listed
+        .runs
+        .iter()
+        .filter_map(|run| Some((run, wait_of(run)?)))
+        .collect();
+    for (run, why) in waits {
+        let why = Cell::new(&why);
+        let _ = writeln!(text, "{}: {}", run.id, why.text());
+    }
+    text
+}
+
+fn wait_of(run: &Run) -> Option<String> {
+    let retry = || paused_for(run).map(|wait| format!("waiting for {wait}"));
+    waits_for_person(run).or_else(retry)
+}
+
+fn row(run: &Run, depth: usize, everywhere: bool, now: Timestamp) -> [Cell; 8] {
+    let request = run.request.as_ref();
+    let ended = run.outcome.as_ref().map(|outcome| outcome.ended_at);
+    let took = run.started_at.map(|from| {
+        let until = ended.unwrap_or(now);
+        length(until.duration_since(from).as_secs())
+    });
+    let cost = run.spent_in_all().cost.map(|cost| cost.to_string());
+    let pr = run.work.pull_request.as_ref();
+    let pr = pr.map(|pr| format!("#{}", pr.number));
+    let repo = request.filter(|_| everywhere).and_then(|request| {
+        let name = request.repo.file_name()?;
+        Some(name.to_string_lossy().into_owned())
+    });
+    [
+        Cell::new(format!("{}{}", "  ".repeat(depth), run.id)),
+        Cell::toned(describe_state(run), State::of(run).tone()),
+        Cell::new(run.started_at.map_or(String::new(), |at| age(at, now))),
+        Cell::new(took.unwrap_or_default()),
+        Cell::new(cost.unwrap_or_default()),
+        Cell::new(pr.unwrap_or_default()),
+        Cell::new(repo.unwrap_or_default()),
+        Cell::new(request.map_or(String::new(), |request| title_of(&request.task))),
+    ]
+}
+
+fn verified(report: &Verification, now: Timestamp) -> [Cell; 8] {
+    let tone = if report.overall == Overall::Pass {
+        Tone::Good
+    } else {
+        Tone::Bad
+    };
+    let seconds = i64::try_from(report.timing.duration_ms / 1000).unwrap_or(i64::MAX);
+    [
+        Cell::new(report.run_id.as_str()),
+        Cell::toned(format!("verify {}", report.overall.as_str()), tone),
+        Cell::new(age(report.timing.started_at, now)),
+        Cell::new(length(seconds)),
+        Cell::new(""),
+        Cell::new(""),
+        Cell::new(""),
+        Cell::new(verdict::subject(report)),
+    ]
+}
