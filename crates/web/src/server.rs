@@ -149,9 +149,11 @@ async fn serve(
     let service = router
         .layer(from_fn(follow))
         .into_make_service_with_connect_info::<Ticket>();
+    let streams = listener.streams();
     let (draining, drained) = oneshot::channel::<()>();
     let server = axum::serve(listener, service).with_graceful_shutdown(async move {
         let _ = stopped.await;
+        streams.end();
         let _ = draining.send(());
     });
     let patience = async {

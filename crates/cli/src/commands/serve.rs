@@ -1,11 +1,18 @@
 //! `drive serve`: the dashboard and the webhook receiver, until it is stopped.
 
+mod control;
+mod logins;
+
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::verify::kept_reports;
 use crate::documents::ServeDocument;
 use crate::wiring::Wiring;
 use clap::{Args, ValueEnum};
+use control::JournalControl;
+use drive_adapters::clock::SystemClock;
+use drive_adapters::environment::user_name;
+use drive_adapters::process::ThisProcess;
 use drive_adapters::store::{SqliteDeliveries, SqliteNudges};
 use drive_core::forge::choice::Chosen;
 use drive_core::forge::webhook::{Nudge, WebhookSecret};
@@ -14,6 +21,7 @@ use drive_engine::ports::{Clock, Nudges};
 use drive_web::dashboard::{self, Hosts, ShownForge, Sources};
 use drive_web::server::{Exposure, Listen, Server};
 use drive_web::{Router, webhook};
+use logins::FileLogins;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -25,7 +33,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The arguments of `drive serve`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Webhooks are accepted once the variable that `forge.webhook_secret_env` names \
+    after_help = "The dashboard opens only for a browser that followed the login link, which works \
+                  once and for an hour. Webhooks are accepted once the variable that `forge.webhook_secret_env` names \
                   (DRIVE_WEBHOOK_SECRET) contains their secret. Ctrl-C stops the server with \
                   exit code 0."
 )]
@@ -34,13 +43,17 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:4242")]
     listen: SocketAddr,
 
-    /// What other machines can reach: signed webhooks only, or also the dashboard, without a password
+    /// What other machines can reach: signed webhooks only, or also the dashboard
     #[arg(long, value_name = "WHAT", value_enum)]
     expose: Option<Expose>,
 
     /// Host name to answer to besides addresses and `localhost`; may be repeated
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
+
+    /// Print a new login link for the server that runs, and exit
+    #[arg(long)]
+    link: bool,
 }
 
 /// What others may reach. Plain comments, so that `--help` stays one line an option.
@@ -59,6 +72,9 @@ enum Heard {
 
 /// Serves until a stop is asked for.
 pub(crate) fn run(args: &ServeArgs, app: &App) -> Outcome {
+    if args.link {
+        return link(args, app);
+    }
     let cancel = app.cancel()?.clone();
     let exposure = match args.expose {
         Some(Expose::Webhooks | Expose::All) => Exposure::Wanted,
@@ -85,8 +101,13 @@ pub(crate) fn run(args: &ServeArgs, app: &App) -> Outcome {
         )
         .hint(format!("set `{variable}`, or pass `--expose all`")));
     }
+    let logins = Arc::new(FileLogins::open(
+        app.state_dir()?.path(),
+        wiring.clock.clone(),
+    )?);
     let mut router = if shows {
-        dashboard::router(sources(app, &wiring)?, Hosts::new(&args.hosts))
+        let sources = sources(app, &wiring, logins.clone())?;
+        dashboard::router(sources, Hosts::new(&args.hosts))
     } else {
         Router::new()
     };
@@ -97,16 +118,23 @@ pub(crate) fn run(args: &ServeArgs, app: &App) -> Outcome {
     let server = Server::start(listen, router)?;
     let url = format!("http://{}", server.address());
     let webhooks = receives.then(|| format!("{url}{}", webhook::PATH));
+    let login = if shows {
+        logins.store_address(&url)?;
+        Some(login_link(&logins, &url)?)
+    } else {
+        None
+    };
     let document = ServeDocument {
         url,
         dashboard: shows,
+        login,
         webhooks,
     };
     app.output()
         .answer_now(&Answer::new(&document, announcement(&document, variable))?);
     if args.expose == Some(Expose::All) && !args.listen.ip().is_loopback() {
         app.output()
-            .warn("anyone who can reach this address can read the dashboard");
+            .warn("this address has no TLS: whoever can read the traffic can take over a login; use a proxy with TLS");
     }
     while cancel.asked().is_none() {
         if !server.is_running() {
@@ -120,6 +148,29 @@ pub(crate) fn run(args: &ServeArgs, app: &App) -> Outcome {
     drop(server);
     app.output().narrate("stopped");
     Answer::new(&document, "")
+}
+
+/// A new link for the server that runs.
+fn link(args: &ServeArgs, app: &App) -> Outcome {
+    let logins = FileLogins::open(app.state_dir()?.path(), Arc::new(SystemClock))?;
+    let address = logins.load_address();
+    let url = address.unwrap_or_else(|| format!("http://{}", args.listen));
+    let login = login_link(&logins, &url)?;
+    let text = format!("{login}\n");
+    let document = ServeDocument {
+        url,
+        dashboard: true,
+        login: Some(login),
+        webhooks: None,
+    };
+    Answer::new(&document, text)
+}
+
+/// A browser cannot follow a link to every address of a machine, but to its own.
+fn login_link(logins: &FileLogins, url: &str) -> Result<String, Problem> {
+    let here = url.replacen("//0.0.0.0:", "//127.0.0.1:", 1);
+    let here = here.replacen("//[::]:", "//[::1]:", 1);
+    Ok(format!("{here}/login?code={}", logins.new_code()?))
 }
 
 /// Other machines may send signed webhooks; they see the dashboard only with `--expose all`.
@@ -143,7 +194,11 @@ fn say_next(app: &App, heard: &Receiver<Heard>) {
 
 fn announcement(document: &ServeDocument, variable: &str) -> String {
     let mut text = if document.dashboard {
-        format!("dashboard  {}\n", document.url)
+        let mut text = format!("dashboard  {}\n", document.url);
+        if let Some(login) = &document.login {
+            text.push_str(&format!("login      {login}\n"));
+        }
+        text
     } else {
         "dashboard  off (not exposed)\n".to_owned()
     };
@@ -156,7 +211,7 @@ fn announcement(document: &ServeDocument, variable: &str) -> String {
 
 /// What the dashboard shows from here: every run and verification, and the pull requests and the forge of the
 /// repository, where there is one.
-fn sources(app: &App, wiring: &Wiring) -> Result<Sources, Problem> {
+fn sources(app: &App, wiring: &Wiring, logins: Arc<FileLogins>) -> Result<Sources, Problem> {
     let settings = &app.settings()?.settings;
     let folder = app.start_dir()?;
     let forge = wiring.forge(settings, &folder).map(|open| ShownForge {
@@ -166,11 +221,20 @@ fn sources(app: &App, wiring: &Wiring) -> Result<Sources, Problem> {
         },
         forge: open.forge,
     });
+    let local = wiring.local_forge(&folder).map(Arc::new);
+    let control = JournalControl {
+        store: wiring.store.clone(),
+        clock: wiring.clock.clone(),
+        whoami: ThisProcess::load(),
+        user: user_name(app.environment()),
+        forge: local.clone(),
+    };
     Ok(Sources {
         runs: Arc::new(wiring.store.clone()),
-        pull_requests: wiring
-            .local_forge(&folder)
-            .map(|local| Arc::new(local) as _),
+        whoami: Arc::new(ThisProcess::load()),
+        logins,
+        control: Arc::new(control),
+        pull_requests: local.map(|local| local as _),
         verifications: Arc::new(kept_reports(app)?),
         forge,
         clock: wiring.clock.clone(),

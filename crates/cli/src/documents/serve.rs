@@ -10,6 +10,8 @@ pub(crate) struct ServeDocument {
     pub(crate) url: String,
     /// Whether the dashboard is shown.
     pub(crate) dashboard: bool,
+    /// The link that logs a browser in, once; null where the dashboard is not shown.
+    pub(crate) login: Option<String>,
     /// The address for webhooks; null where none are received.
     pub(crate) webhooks: Option<String>,
 }

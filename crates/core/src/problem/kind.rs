@@ -328,6 +328,8 @@ kinds! {
     "Server and webhooks" {
         NotFound: "notFound", Usage, "The page does not exist.", "Follow a link of the dashboard.";
         PageFailed: "pageFailed", Environment, "The page could not be made.", "Reload it.";
+        FormRefused: "formRefused", Usage, "A form was sent that the server does not accept.", "Load the page again, and send the form from there.";
+        NotOwned: "notOwned", Usage, "No process owns the run, so nothing acts on what the page asks for.", "Run the command that the page names.";
         ListenExposed: "listenExposed", Usage, "The address can be reached from other machines.", "Listen on `127.0.0.1` behind a proxy with TLS, or pass `--expose webhooks`.";
         ListenFailed: "listenFailed", Environment, "The server cannot listen on the address.", "Choose another port, or end the program that uses it.";
         NothingToServe: "nothingToServe", Usage, "The server would serve neither the dashboard nor webhooks.", "Set the webhook secret, or pass `--expose all`.";

@@ -51,6 +51,13 @@ pub struct Problem {
     pub causes: Vec<String>,
 }
 
+/// The first `drive` command that a text names in backticks.
+pub fn command_in(text: &str) -> Option<String> {
+    let mut quoted = text.split('`').skip(1).step_by(2);
+    let command = quoted.find(|one| one.starts_with("drive "))?;
+    Some(command.to_owned())
+}
+
 impl Problem {
     /// A problem without a hint and without causes.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {

@@ -12,6 +12,7 @@ mod debrief;
 mod estimate;
 mod flow;
 mod model;
+mod standing;
 mod stats;
 mod status;
 mod tasks;
@@ -42,6 +43,7 @@ pub use model::{
     VerifiedAgainst, Watch, WatchTerms, Whole, WholeTerms, Work, is_actionable, read_event,
     read_run, reply_key, write_event, write_run,
 };
+pub use standing::{Group, Standing, standing};
 pub use stats::{ReviewStats, Reviewing, review_stats};
 pub use status::{
     CruiseStatus, DomainVerdict, cruise_status, domain_verdicts, is_cruise, is_fix_unreviewed,

@@ -9,8 +9,8 @@ use crate::ids::{EffectKey, RunId};
 use crate::process::missing_essentials;
 use crate::run::{
     Ask, ChildReport, ChildState, ContractCheck, Effect, EffectResult, Event, Flow, ForgeAnswer,
-    LineAct, LineAnswer, Note, Outcome, OutcomeStatus, Receipt, ReceiptResult, Run, step,
-    waits_for_person,
+    Group, LineAct, LineAnswer, Note, Outcome, OutcomeStatus, Receipt, ReceiptResult, Run,
+    standing, step,
 };
 use crate::steering::named;
 use crate::time::Timestamp;
@@ -69,8 +69,11 @@ pub fn first_line(text: &str) -> String {
 pub fn describe_state(run: &Run) -> &'static str {
     match &run.outcome {
         Some(outcome) => describe_status(outcome.status),
-        None if waits_for_person(run).is_some() => describe_status(OutcomeStatus::NeedsHuman),
-        None => "running",
+        None => match standing(run, &[]).group {
+            Group::NeedsYou => describe_status(OutcomeStatus::NeedsHuman),
+            Group::Waiting => "waiting",
+            Group::Working | Group::Done => "running",
+        },
     }
 }
 

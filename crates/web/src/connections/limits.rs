@@ -20,6 +20,10 @@ pub struct Limits {
     pub body: Duration,
     /// How long its answer may take.
     pub answer: Duration,
+    /// How long an answer may take that sends events; the browser asks for it again.
+    pub stream: Duration,
+    /// Such answers at once.
+    pub streams: usize,
     /// How long an incomplete header keeps its slot while another connection waits for one.
     pub shed_header: Duration,
     /// The same for an incomplete body.
@@ -40,6 +44,8 @@ impl Default for Limits {
             header: Duration::from_secs(5),
             body: Duration::from_secs(10),
             answer: Duration::from_secs(30),
+            stream: Duration::from_secs(600),
+            streams: 64,
             shed_header: Duration::from_millis(250),
             shed_body: Duration::from_millis(500),
             shed_answer: Duration::from_secs(5),

@@ -67,6 +67,11 @@ impl BoundedListener {
         }
     }
 
+    /// Ends the streams, so that the server can stop.
+    pub(crate) fn streams(&self) -> Streams {
+        Streams(self.slots.clone())
+    }
+
     /// The next waiting connection that gets a slot: of the source with fewest, the first.
     fn admit(&mut self, now: Instant) -> Option<(BoundedStream, SocketAddr)> {
         let patience = self.limits.body;
@@ -138,6 +143,15 @@ impl Listener for BoundedListener {
     }
 }
 
+/// The answers that go on until somebody ends them.
+pub(crate) struct Streams(Arc<Slots>);
+
+impl Streams {
+    pub(crate) fn end(&self) {
+        self.0.table().close_streams();
+    }
+}
+
 /// A request's view of its connection, to say how far it is.
 #[derive(Clone)]
 pub(crate) struct Ticket {
@@ -153,8 +167,21 @@ impl Ticket {
 
     /// All that is left is the answer.
     pub(crate) fn request_is_complete(&self) {
-        self.enter(Phase::Answer);
+        if !self.slots.table().is_stream(self.id) {
+            self.enter(Phase::Answer);
+        }
         self.slots.table().release(self.id);
+    }
+
+    /// An answer begins that goes on until somebody ends it; false where there are too many.
+    #[must_use]
+    pub(crate) fn begin_stream(&self) -> bool {
+        let mut table = self.slots.table();
+        let is_free = table.has_room_for_stream(self.id);
+        if is_free {
+            table.enter(self.id, Phase::Stream, Instant::now());
+        }
+        is_free
     }
 
     /// Counts bytes of the body that are held in memory; false where it is too much for the server.

@@ -36,6 +36,8 @@ impl Source {
 /// How far a request is. A connection serves one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
+    /// It sends events, and its browser asks again when it is closed: the first to go.
+    Stream,
     Header,
     Body,
     Answer,
@@ -112,6 +114,25 @@ impl Table {
         }
     }
 
+    /// Whether a connection may begin to send events.
+    pub(super) fn has_room_for_stream(&self, id: u64) -> bool {
+        let streams = self.open().filter(|(_, one)| one.phase == Phase::Stream);
+        self.entries.contains_key(&id) && streams.count() < self.limits.streams
+    }
+
+    pub(super) fn is_stream(&self, id: u64) -> bool {
+        let entry = self.entries.get(&id);
+        entry.is_some_and(|entry| entry.phase == Phase::Stream)
+    }
+
+    pub(super) fn close_streams(&mut self) {
+        let streams = self.open().filter(|(_, one)| one.phase == Phase::Stream);
+        let streams: Vec<u64> = streams.map(|(id, _)| id).collect();
+        for id in streams {
+            self.close(id);
+        }
+    }
+
     /// When the phase of a connection ends.
     pub(super) fn deadline(&self, id: u64) -> Option<Instant> {
         let entry = self.entries.get(&id)?;
@@ -120,6 +141,7 @@ impl Table {
             // The refusal of a body that is too slow still has to be sent.
             Phase::Body => self.limits.body + self.limits.header,
             Phase::Answer => self.limits.answer,
+            Phase::Stream => self.limits.stream,
         };
         Some(entry.since + time)
     }
@@ -174,7 +196,7 @@ impl Table {
         match entry.phase {
             Phase::Header => self.limits.shed_header,
             Phase::Body => self.limits.shed_body,
-            Phase::Answer => self.limits.shed_answer,
+            Phase::Answer | Phase::Stream => self.limits.shed_answer,
         }
     }
 

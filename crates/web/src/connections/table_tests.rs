@@ -162,3 +162,40 @@ fn where_memory_is_short_the_largest_body_is_given_up() {
     assert!(fixture.table.hold(2, 90));
     assert_eq!(fixture.closed(), [0]);
 }
+
+#[test]
+fn streams_have_a_number_and_a_time_of_their_own_and_go_first() {
+    let mut fixture = Fixture::new();
+    fixture.table = Table::new(Limits {
+        streams: 1,
+        ..limits()
+    });
+    let loopback = source("127.0.0.1:9");
+    let stream = fixture.admit(loopback).unwrap();
+    assert!(fixture.table.has_room_for_stream(stream));
+    fixture.table.enter(stream, Phase::Stream, fixture.now);
+    assert_eq!(
+        fixture.table.deadline(stream),
+        Some(fixture.now + Limits::default().stream)
+    );
+    let header = fixture.admit(loopback).unwrap();
+    assert!(!fixture.table.has_room_for_stream(header));
+    fixture.admit(loopback).unwrap();
+    fixture.admit(loopback).unwrap();
+    // Whatever else is slow, a stream makes room first: its browser comes again.
+    fixture.pass(Duration::from_secs(60));
+    fixture.admit(loopback).unwrap();
+    assert_eq!(fixture.closed(), [0]);
+    assert!(fixture.table.has_room_for_stream(header));
+}
+
+#[test]
+fn a_server_that_stops_ends_its_streams_and_nothing_else() {
+    let mut fixture = Fixture::new();
+    let loopback = source("127.0.0.1:9");
+    fixture.admit(loopback).unwrap();
+    let stream = fixture.admit(loopback).unwrap();
+    fixture.table.enter(stream, Phase::Stream, fixture.now);
+    fixture.table.close_streams();
+    assert_eq!(fixture.closed(), [1]);
+}

@@ -1,7 +1,7 @@
 //! The request budget of the forge's token.
 
 use super::ShownForge;
-use super::page::{Refresh, page, tell};
+use super::page::{Refresh, page, part, tell};
 use drive_core::Problem;
 use drive_core::time::Timestamp;
 
@@ -22,11 +22,13 @@ pub(super) fn budget_page(
         Some(budget) => budget.standing(now).words,
         None => "no requests with this token yet, or none are counted".to_owned(),
     };
-    Ok(page("request budget", Refresh::Live, |html| {
-        html.raw("<dl>\n");
-        html.fact("forge", Some(&forge.name));
-        html.fact("budget", Some(words));
-        html.raw("</dl>\n");
+    Ok(page("request budget", Refresh::Stream, |html| {
+        part(html, "budget", |html| {
+            html.raw("<dl>\n");
+            html.fact("forge", Some(&forge.name));
+            html.fact("budget", Some(words));
+            html.raw("</dl>\n");
+        });
         html.raw("<p>All processes on this machine that use the token share it.</p>\n");
     }))
 }

@@ -26,6 +26,39 @@ impl Html {
         self.raw("</").raw(name).raw(">")
     }
 
+    /// An attribute of the element that was begun last, before its `>`.
+    pub(super) fn attr(&mut self, name: &'static str, value: impl Display) -> &mut Self {
+        self.raw(" ").raw(name).raw("=\"");
+        self.text(value).raw("\"")
+    }
+
+    /// A table with these columns, left out where it has no rows. Where the screen is narrow, each row
+    /// becomes a card whose cells name their column.
+    pub(super) fn table(
+        &mut self,
+        columns: &'static [&'static str],
+        rows: impl FnOnce(&mut Rows<'_>),
+    ) {
+        let mut body = Html::default();
+        let mut inside = Rows {
+            html: &mut body,
+            columns,
+            next: 0,
+        };
+        rows(&mut inside);
+        if body.0.is_empty() {
+            self.raw("<p>none</p>\n");
+            return;
+        }
+        self.raw("<table>\n<thead><tr>");
+        for column in columns {
+            self.raw("<th scope=\"col\">").raw(column).raw("</th>");
+        }
+        self.raw("</tr></thead>\n<tbody>\n");
+        self.0.push_str(&body.0);
+        self.raw("</tbody>\n</table>\n");
+    }
+
     /// A link within the dashboard: a folder of it and a name in that folder.
     pub(super) fn link(&mut self, folder: &'static str, name: &str, text: impl Display) {
         self.raw("<a href=\"").raw(folder);
@@ -56,6 +89,40 @@ impl Html {
     /// The page.
     pub(super) fn finish(self) -> String {
         self.0
+    }
+}
+
+/// The rows of a table.
+pub(super) struct Rows<'a> {
+    html: &'a mut Html,
+    columns: &'static [&'static str],
+    next: usize,
+}
+
+impl Rows<'_> {
+    /// One row: as many cells as there are columns.
+    pub(super) fn row(&mut self, cells: impl FnOnce(&mut Self)) {
+        self.html.raw("<tr>");
+        self.next = 0;
+        cells(self);
+        self.html.raw("</tr>\n");
+    }
+
+    /// A cell with a text.
+    pub(super) fn cell(&mut self, text: impl Display) -> &mut Self {
+        self.cell_with(|html| {
+            html.text(text);
+        })
+    }
+
+    /// A cell with more than a text.
+    pub(super) fn cell_with(&mut self, content: impl FnOnce(&mut Html)) -> &mut Self {
+        let column = self.columns.get(self.next).copied().unwrap_or_default();
+        self.next += 1;
+        self.html.raw("<td data-label=\"").raw(column).raw("\">");
+        content(self.html);
+        self.html.raw("</td>");
+        self
     }
 }
 
@@ -91,7 +158,8 @@ fn push_escaped(out: &mut String, text: &str) {
     }
 }
 
-fn percent_encoded(name: &str) -> String {
+/// A name as one segment of a path.
+pub(super) fn percent_encoded(name: &str) -> String {
     let mut encoded = String::new();
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
@@ -140,6 +208,27 @@ mod tests {
             shown("https://a.example/\"x"),
             "<a rel=\"noreferrer noopener\" href=\"https://a.example/&quot;x\">it</a>"
         );
+    }
+
+    #[test]
+    fn a_table_names_its_columns_in_every_cell_and_attributes_are_escaped() {
+        let mut html = Html::default();
+        html.table(&["id", "state"], |rows| {
+            rows.row(|row| {
+                row.cell("<1>").cell_with(|html| {
+                    html.raw("<b").attr("title", "\"x\"").raw(">y</b>");
+                });
+            });
+        });
+        assert_eq!(
+            html.finish(),
+            "<table>\n<thead><tr><th scope=\"col\">id</th><th scope=\"col\">state</th></tr></thead>\n\
+             <tbody>\n<tr><td data-label=\"id\">&lt;1&gt;</td>\
+             <td data-label=\"state\"><b title=\"&quot;x&quot;\">y</b></td></tr>\n</tbody>\n</table>\n"
+        );
+        let mut empty = Html::default();
+        empty.table(&["id"], |_| {});
+        assert_eq!(empty.finish(), "<p>none</p>\n");
     }
 
     #[test]

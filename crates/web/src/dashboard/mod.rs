@@ -1,29 +1,40 @@
-//! The dashboard: read-only pages without scripts.
+//! The dashboard: pages that work without scripts, and forms that ask others to act.
 //!
 //! A page per noun. Every text that drive did not write itself is escaped by the type that carries
 //! it (`html`), every list is cut, no page has a script, and the browser is told to run none.
 
+mod actions;
 mod budget;
+mod cruise;
+mod forms;
+mod graph;
+mod groups;
 mod hosts;
 mod html;
+mod live;
+mod login;
 mod page;
 mod pulls;
 mod record;
 mod runs;
 mod verifications;
+mod words;
 
 pub use hosts::Hosts;
 
-use axum::Router;
-use axum::extract::{Path, Request, State};
+use crate::control::Control;
+use crate::session::{Logins, Session};
+use axum::extract::{Path, RawQuery, Request, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::header::{REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use drive_core::ids::{PrNumber, RunId};
 use drive_core::problem::{Kind, Problem};
+use drive_engine::lease::Whoami;
 use drive_engine::ports::{Clock, Forge, PullRequests, Store};
 use drive_engine::verify::KeptReports;
 use page::problem_page;
@@ -39,6 +50,12 @@ pub struct Sources {
     pub verifications: Arc<dyn KeptReports>,
     /// The forge whose budget is shown, or why there is none.
     pub forge: Result<ShownForge, Problem>,
+    /// Tells whether the owner of a run lives.
+    pub whoami: Arc<dyn Whoami>,
+    /// Who may see all of this.
+    pub logins: Arc<dyn Logins>,
+    /// Carries out what forms ask for.
+    pub control: Arc<dyn Control>,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
 }
@@ -51,44 +68,69 @@ pub struct ShownForge {
     pub name: String,
 }
 
-/// Nothing but our own style sheet is loaded, nothing runs, nothing frames us.
-const POLICY: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; \
-                      frame-ancestors 'none'";
+/// Nothing but our own style sheet, icon and script is loaded, nothing frames us, and forms and requests
+/// of the script are sent to us alone.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; \
+                      connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 const HTML: &str = "text/html; charset=utf-8";
 
-/// The pages, for requests that name one of these hosts.
+/// The pages, for visitors who are logged in and requests that name one of these hosts.
 pub fn router(sources: Sources, hosts: Hosts) -> Router {
+    let sources = Arc::new(sources);
+    let gate = Arc::new(Gate {
+        hosts,
+        sources: sources.clone(),
+    });
+    let bell = Arc::new(live::Bell::new(&sources));
+    let live = Router::new()
+        .route("/events", get(live::all))
+        .route("/runs/{id}/events", get(live::one))
+        .with_state((sources.clone(), bell));
     Router::new()
         .route("/", get(list_runs))
-        .route("/runs/{id}", get(show_run))
+        .route("/login", get(login::login))
+        .route("/runs/{id}", get(show_run).post(actions::act_on_run))
         .route("/pulls", get(list_pulls))
-        .route("/pulls/{number}", get(show_pull))
+        .route("/pulls/{number}", get(show_pull).post(actions::act_on_pull))
         .route("/verifications", get(list_verifications))
         .route("/verifications/{id}", get(show_verification))
         .route("/budget", get(show_budget))
+        .route("/favicon.svg", get(favicon))
         .route("/style.css", get(style))
-        .with_state(Arc::new(sources))
-        .layer(from_fn_with_state(Arc::new(hosts), guard))
+        .route("/live.js", get(script))
+        .with_state(sources)
+        .merge(live)
+        .layer(from_fn_with_state(gate, guard))
 }
 
-/// Refuses foreign hosts, and sends the security headers.
-async fn guard(State(hosts): State<Arc<Hosts>>, request: Request, next: Next) -> Response {
-    let mut response = if hosts.accept(request.headers()) {
-        next.run(request).await
-    } else {
+struct Gate {
+    hosts: Hosts,
+    sources: Arc<Sources>,
+}
+
+/// Refuses foreign hosts, visitors without a session and requests of other sites, and sends the
+/// security headers.
+async fn guard(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
+    let mut response = if !gate.hosts.accept(request.headers()) {
         (
             StatusCode::MISDIRECTED_REQUEST,
             "unknown host name; use the address, or start with --host NAME\n",
         )
             .into_response()
+    } else {
+        match login::admit(&gate.sources, &mut request).await {
+            Ok(()) => next.run(request).await,
+            Err(refusal) => refusal,
+        }
     };
     let corp = HeaderName::from_static("cross-origin-resource-policy");
     for (name, value) in [
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (X_FRAME_OPTIONS, "DENY"),
-        (REFERRER_POLICY, "no-referrer"),
+        // With `no-referrer` a browser hides the origin of our own forms from us.
+        (REFERRER_POLICY, "same-origin"),
         (CACHE_CONTROL, "no-store"),
         (corp, "same-origin"),
     ] {
@@ -98,14 +140,35 @@ async fn guard(State(hosts): State<Arc<Hosts>>, request: Request, next: Next) ->
     response
 }
 
+/// Who visits a page, and what the address says besides its path.
+struct Visit {
+    session: Session,
+    query: String,
+}
+
+impl Visit {
+    fn new(session: Session, query: Option<String>) -> Self {
+        Self {
+            session,
+            query: query.unwrap_or_default(),
+        }
+    }
+}
+
 type Shared = State<Arc<Sources>>;
 
 async fn list_runs(State(sources): Shared) -> Response {
-    answer(move || runs::list_page(sources.runs.as_ref()).map(Some)).await
+    answer(move || groups::list_page(&sources).map(Some)).await
 }
 
-async fn show_run(State(sources): Shared, Path(id): Path<String>) -> Response {
-    answer(move || runs::show_page(sources.runs.as_ref(), &id)).await
+async fn show_run(
+    State(sources): Shared,
+    Extension(session): Extension<Session>,
+    Path(id): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let visit = Visit::new(session, query);
+    answer(move || runs::show_page(&sources, &id, &visit)).await
 }
 
 async fn list_pulls(State(sources): Shared) -> Response {
@@ -116,7 +179,13 @@ async fn list_pulls(State(sources): Shared) -> Response {
     .await
 }
 
-async fn show_pull(State(sources): Shared, Path(number): Path<String>) -> Response {
+async fn show_pull(
+    State(sources): Shared,
+    Extension(session): Extension<Session>,
+    Path(number): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let visit = Visit::new(session, query);
     answer(move || {
         let (Ok(pulls), Some(number)) = (&sources.pull_requests, PrNumber::parse(&number)) else {
             return Ok(None);
@@ -124,7 +193,7 @@ async fn show_pull(State(sources): Shared, Path(number): Path<String>) -> Respon
         let Some((pull, comments)) = pulls.show(number)? else {
             return Ok(None);
         };
-        Ok(Some(pulls::show_page(&pull, &comments)))
+        Ok(Some(pulls::show_page(&pull, &comments, &visit)))
     })
     .await
 }
@@ -151,6 +220,16 @@ async fn show_budget(State(sources): Shared) -> Response {
         budget::budget_page(sources.forge.as_ref(), now).map(Some)
     })
     .await
+}
+
+async fn favicon() -> Response {
+    let icon = include_str!("favicon.svg");
+    ([(CONTENT_TYPE, "image/svg+xml")], icon).into_response()
+}
+
+async fn script() -> Response {
+    let script = include_str!("live.js");
+    ([(CONTENT_TYPE, "text/javascript; charset=utf-8")], script).into_response()
 }
 
 async fn style() -> Response {

@@ -1,7 +1,9 @@
 //! Pull requests of the local forge and their comments.
 
+use super::Visit;
+use super::forms::{Forms, notice, of_pull};
 use super::html::{Html, clip, newest};
-use super::page::{Refresh, instant, left_out, page, tell};
+use super::page::{Refresh, instant, left_out, page, part, tell};
 use drive_core::Problem;
 use drive_core::forge::marker::visible;
 use drive_core::forge::{Comment, PrState, PullRequest, ReviewState, Surface};
@@ -27,31 +29,34 @@ pub(super) fn list_page(source: Result<&dyn PullRequests, &Problem>) -> Result<S
         }
     };
     let (shown, hidden) = newest(&all, PULLS);
-    Ok(page("pull requests", Refresh::Live, |html| {
-        if all.is_empty() {
-            html.raw("<p>no pull requests on the local forge</p>\n");
-            return;
-        }
-        html.raw("<table>\n<tr><th>number<th>state<th>title<th>branch<th>changed</tr>\n");
-        for pull in shown.iter().rev() {
-            let number = pull.number.to_string();
-            html.raw("<tr><td>");
-            html.link("/pulls/", &number, &number);
-            html.raw("</td>").element("td", state(pull));
-            html.element("td", clip(&pull.title, TITLE));
-            html.element("td", &pull.branch);
-            html.element("td", instant(pull.updated_at)).raw("</tr>\n");
-        }
-        html.raw("</table>\n");
-        left_out(html, hidden, "pull requests");
+    Ok(page("pull requests", Refresh::Stream, |html| {
+        part(html, "pulls", |html| {
+            if all.is_empty() {
+                html.raw("<p>No pull requests on the local forge; <code>drive spawn TASK</code> opens one.</p>\n");
+                return;
+            }
+            let columns = &["number", "state", "title", "branch", "changed"];
+            html.table(columns, |rows| {
+                for pull in shown.iter().rev() {
+                    let number = pull.number.to_string();
+                    rows.row(|row| {
+                        row.cell_with(|html| html.link("/pulls/", &number, &number));
+                        row.cell(state(pull)).cell(clip(&pull.title, TITLE));
+                        row.cell(&pull.branch).cell(instant(pull.updated_at));
+                    });
+                }
+            });
+            left_out(html, hidden, "pull requests");
+        });
     }))
 }
 
 /// One pull request with its comments.
-pub(super) fn show_page(pull: &PullRequest, comments: &[Comment]) -> String {
+pub(super) fn show_page(pull: &PullRequest, comments: &[Comment], visit: &Visit) -> String {
     let (shown, hidden) = newest(comments, COMMENTS);
     let title = format!("#{} {}", pull.number, clip(&pull.title, TITLE));
     page(&title, Refresh::Still, |html| {
+        notice(html, &visit.query);
         html.raw("<dl>\n");
         html.fact("state", Some(state(pull)));
         html.fact("branch", Some(&pull.branch));
@@ -64,6 +69,8 @@ pub(super) fn show_page(pull: &PullRequest, comments: &[Comment]) -> String {
         html.fact("changed", Some(instant(pull.updated_at)));
         html.raw("</dl>\n");
         body(html, &pull.body);
+        let number = pull.number.to_string();
+        of_pull(html, &Forms::new(&visit.session, "/pulls/", &number), pull);
         html.raw("<h2>Comments</h2>\n");
         left_out(html, hidden, "comments");
         if comments.is_empty() {

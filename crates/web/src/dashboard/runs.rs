@@ -1,93 +1,91 @@
-//! The newest runs, and the details of one.
+//! The page of one run.
 
-use super::html::{Html, clip, newest};
-use super::page::{Refresh, instant, left_out, page};
+use super::cruise::{tell_cruise, tell_plan};
+use super::forms::{Forms, notice, of_run};
+use super::groups::{stands, tell_children, tell_standing};
+use super::html::{Html, clip, newest, percent_encoded};
+use super::page::{Refresh, instant, left_out, page, part};
 use super::record::{tell_record, tokens};
+use super::words::{cost, kind, phase, title};
+use super::{Sources, Visit};
 use drive_core::Problem;
 use drive_core::ids::RunId;
-use drive_core::phase::PhaseName;
 use drive_core::process::missing_layers;
-use drive_core::run::{Run, cruise_status, paused_for, waits_for_person};
+use drive_core::run::{Flow, Run, cruise_status, paused_for, waits_for_person};
 use drive_core::timeline::{describe_state, timeline};
-use drive_engine::ports::{Entry, RunFilter, Store};
+use drive_engine::ports::Entry;
 
-/// Runs in the list.
-const RUNS: u32 = 100;
-/// Characters of a task in the list.
-const TITLE: usize = 120;
 /// Characters of a task on its own page.
 const TASK: usize = 20_000;
 /// Commits, warnings and events shown of one run.
 const LINES: usize = 200;
 
-/// The list, newest first.
-pub(super) fn list_page(store: &dyn Store) -> Result<String, Problem> {
-    let runs = store.list(RunFilter::All, RUNS)?;
-    Ok(page("runs", Refresh::Live, |html| {
-        if runs.is_empty() {
-            html.raw("<p>no runs yet; start one with <code>drive spawn TASK</code></p>\n");
-            return;
-        }
-        html.raw("<table>\n<tr><th>run<th>kind<th>state<th>task<th>cost<th>pull request</tr>\n");
-        for run in &runs {
-            row(html, run);
-        }
-        html.raw("</table>\n");
-        if runs.len() >= RUNS as usize {
-            html.raw(
-                "<p>older runs are not shown; list them with <code>drive runs \
-                      list</code></p>\n",
-            );
-        }
-    }))
-}
-
-fn row(html: &mut Html, run: &Run) {
-    html.raw("<tr><td>");
-    html.link("/runs/", run.id.as_str(), &run.id);
-    html.raw("</td>").element("td", kind(run));
-    html.element("td", describe_state(run));
-    let task = run.request.as_ref().map_or("", |request| &request.task);
-    let first = task.lines().next().unwrap_or_default();
-    html.element("td", clip(first, TITLE));
-    html.element("td", cost(run).unwrap_or_default());
-    html.raw("<td>");
-    pull_request(html, run);
-    html.raw("</td></tr>\n");
-}
-
 /// One run; `None` where there is none of that name.
-pub(super) fn show_page(store: &dyn Store, id: &str) -> Result<Option<String>, Problem> {
+pub(super) fn show_page(
+    sources: &Sources,
+    id: &str,
+    visit: &Visit,
+) -> Result<Option<String>, Problem> {
     let id = RunId::new(id);
-    let Some(run) = store.load(&id)? else {
+    let Some(run) = sources.runs.load(&id)? else {
         return Ok(None);
     };
-    let journal = store.journal(&id)?;
+    let journal = sources.runs.journal(&id)?;
+    let (standing, children) = stands(sources, &run)?;
+    let name = format!("{}: {}", kind(&run), title(&run));
     let refresh = if run.is_active() {
-        Refresh::Live
+        Refresh::Form(format!("/runs/{}/events", percent_encoded(run.id.as_str())))
     } else {
         Refresh::Still
     };
-    let title = format!("run {}", run.id);
-    Ok(Some(page(&title, refresh, |html| {
-        facts(html, &run);
-        let task = run.request.as_ref().map_or("", |request| &request.task);
-        html.raw("<h2>Task</h2>\n").element("pre", clip(task, TASK));
-        commits(html, &run);
-        isolation(html, &run);
-        warnings(html, &run);
-        if let Some(record) = run.flow.record() {
-            tell_record(html, record);
-        }
-        events(html, &run.id, &journal);
+    Ok(Some(page(&name, refresh, |html| {
+        notice(html, &visit.query);
+        part(html, "lead", |html| {
+            html.raw("<div class=\"lead\">\n");
+            tell_standing(html, &run, &standing);
+            html.raw("</div>\n");
+        });
+        let forms = Forms::new(&visit.session, "/runs/", run.id.as_str());
+        part(html, "actions", |html| {
+            of_run(html, &forms, &run, &children)
+        });
+        part(html, "story", |html| {
+            tell_plan(html, &run, &children);
+            if let Flow::Cruise { .. } = &run.flow {
+                tell_cruise(html, &run);
+            }
+            tell_children(html, &run, &children);
+            events(html, &run.id, &journal);
+        });
+        part(html, "details", |html| {
+            details(html, &run);
+        });
     })))
+}
+
+fn details(html: &mut Html, run: &Run) {
+    html.raw("<h2>Details</h2>\n");
+    facts(html, run);
+    let task = run.request.as_ref().map_or("", |request| &request.task);
+    html.raw("<h2>Task</h2>\n").element("pre", clip(task, TASK));
+    commits(html, run);
+    isolation(html, run);
+    warnings(html, run);
+    if let Some(record) = run.flow.record() {
+        tell_record(html, record);
+    }
 }
 
 fn facts(html: &mut Html, run: &Run) {
     let request = run.request.as_ref();
     let outcome = run.outcome.as_ref();
-    let failure = outcome.and_then(|outcome| outcome.failure.as_ref());
     html.raw("<dl>\n");
+    html.fact("run", Some(&run.id));
+    if let Some(parent) = run.parent() {
+        html.raw("<dt>part of</dt><dd>");
+        html.link("/runs/", parent.run.as_str(), &parent.run);
+        html.raw("</dd>\n");
+    }
     html.fact("state", Some(describe_state(run)));
     html.fact("kind", Some(kind(run)));
     if let Some(cruise) = cruise_status(run) {
@@ -101,15 +99,18 @@ fn facts(html: &mut Html, run: &Run) {
         let wait = waits_for_person(run).or_else(|| paused_for(run));
         html.fact("waiting for", wait);
     }
-    html.fact("failure", failure.map(|failure| &failure.message));
-    html.fact("hint", failure.and_then(|failure| failure.hint.as_ref()));
     html.fact("repository", request.map(|request| request.repo.display()));
     html.fact("agent", request.map(|request| &request.agent));
     html.fact("branch", run.work.branch.as_ref());
     html.fact("head", run.work.head_sha.as_ref());
     html.fact("base", request.map(|request| &request.base_sha));
     html.raw("<dt>pull request</dt><dd>");
-    pull_request(html, run);
+    match &run.work.pull_request {
+        Some(pr) => html.outward(&pr.url, format_args!("#{} {}", pr.number, pr.url)),
+        None => {
+            html.text("none");
+        }
+    }
     html.raw("</dd>\n");
     html.fact("cost", cost(run));
     html.fact("tokens", Some(tokens(run.spent_in_all().usage)));
@@ -119,15 +120,6 @@ fn facts(html: &mut Html, run: &Run) {
         html.fact("saved work", Some(&kept.reference));
     }
     html.raw("</dl>\n");
-}
-
-fn pull_request(html: &mut Html, run: &Run) {
-    match &run.work.pull_request {
-        Some(pr) => html.outward(&pr.url, format_args!("#{} {}", pr.number, pr.url)),
-        None => {
-            html.text("none");
-        }
-    }
 }
 
 fn commits(html: &mut Html, run: &Run) {
@@ -175,29 +167,11 @@ fn events(html: &mut Html, run: &RunId, journal: &[Entry]) {
     let (shown, hidden) = newest(&moments, LINES);
     html.raw("<h2>What happened</h2>\n");
     left_out(html, hidden, "events");
-    html.raw("<table>\n<tr><th>time<th>event</tr>\n");
-    for moment in shown {
-        html.raw("<tr>").element("td", instant(moment.at));
-        html.element("td", &moment.text).raw("</tr>\n");
-    }
-    html.raw("</table>\n");
-}
-
-fn kind(run: &Run) -> &'static str {
-    match &run.request {
-        Some(request) => request.kind.as_str(),
-        None => "not requested yet",
-    }
-}
-
-fn phase(phase: PhaseName) -> &'static str {
-    match phase {
-        PhaseName::Planning => "planning",
-        PhaseName::Building => "building",
-        PhaseName::Validating => "validating",
-    }
-}
-
-fn cost(run: &Run) -> Option<String> {
-    run.spent_in_all().cost.map(|cost| cost.to_string())
+    html.table(&["time", "event"], |rows| {
+        for moment in shown {
+            rows.row(|row| {
+                row.cell(instant(moment.at)).cell(&moment.text);
+            });
+        }
+    });
 }

@@ -1,7 +1,8 @@
 //! Whole pages and parts of them, from values made by hand.
 
 use super::html::Html;
-use super::{pulls, record};
+use super::{Visit, pulls, record};
+use crate::session::Session;
 use drive_core::agent::answer::Verdict;
 use drive_core::agent::{Role, Usage};
 use drive_core::forge::marker::{Claim, MarkerKey, Place};
@@ -38,6 +39,19 @@ fn job(round: u32) -> JobRecord {
         commands: Vec::new(),
         permissions: Vec::new(),
     }
+}
+
+const END: &str = "</tbody>\n</table>\n";
+
+fn heads(columns: &[&str]) -> String {
+    let cells = columns.iter();
+    let cells = cells.map(|name| format!("<th scope=\"col\">{name}</th>"));
+    let cells = cells.collect::<String>();
+    format!("<table>\n<thead><tr>{cells}</tr></thead>\n<tbody>\n")
+}
+
+fn visit() -> Visit {
+    Visit::new(Session::new("5e".repeat(32)), None)
 }
 
 #[test]
@@ -84,22 +98,23 @@ fn a_record_is_told_in_full_and_as_text() {
     assert_eq!(
         html.finish(),
         format!(
-            "<h2>Agents</h2>\n\
-             <table>\n<tr><th>agent<th>role<th>round<th>tokens<th>cost<th>failure</tr>\n\
-             <tr><td>a1 {evil}</td><td>reviewer</td><td>1</td><td>unknown</td><td></td><td>{evil}</td></tr>\n\
-             </table>\n\
-             <h2>Reviews</h2>\n\
-             <table>\n<tr><th>domain<th>round<th>verdict<th>findings</tr>\n\
-             <tr><td>whole change</td><td>2</td><td>needs changes</td><td>0</td></tr>\n\
-             </table>\n\
-             <h2>Comments</h2>\n\
-             <table>\n<tr><th>file<th>resolved<th>commit<th>note</tr>\n\
-             <tr><td>{evil}</td><td>yes</td><td>0123456789…</td><td>{evil}</td></tr>\n\
-             </table>\n\
-             <h2>Ignored comments</h2>\n\
-             <table>\n<tr><th>comment<th>author<th>reason</tr>\n\
-             <tr><td>7</td><td>{evil}</td><td>its author has no write permission</td></tr>\n\
-             </table>\n"
+            "<h2>Agents</h2>\n{}\
+             <tr><td data-label=\"agent\">a1 {evil}</td><td data-label=\"role\">reviewer</td>\
+             <td data-label=\"round\">1</td><td data-label=\"tokens\">unknown</td>\
+             <td data-label=\"cost\"></td><td data-label=\"failure\">{evil}</td></tr>\n{END}\
+             <h2>Reviews</h2>\n{}\
+             <tr><td data-label=\"domain\">whole change</td><td data-label=\"round\">2</td>\
+             <td data-label=\"verdict\">needs changes</td><td data-label=\"findings\">0</td></tr>\n{END}\
+             <h2>Comments</h2>\n{}\
+             <tr><td data-label=\"file\">{evil}</td><td data-label=\"resolved\">yes</td>\
+             <td data-label=\"commit\">0123456789…</td><td data-label=\"note\">{evil}</td></tr>\n{END}\
+             <h2>Ignored comments</h2>\n{}\
+             <tr><td data-label=\"comment\">7</td><td data-label=\"author\">{evil}</td>\
+             <td data-label=\"reason\">its author has no write permission</td></tr>\n{END}",
+            heads(&["agent", "role", "round", "tokens", "cost", "failure"]),
+            heads(&["domain", "round", "verdict", "findings"]),
+            heads(&["file", "resolved", "commit", "note"]),
+            heads(&["comment", "author", "reason"]),
         )
     );
 }
@@ -117,8 +132,8 @@ fn a_long_record_is_cut_to_its_newest_part_and_says_so() {
         text.contains("<p>5 older agents are not shown</p>"),
         "{text}"
     );
-    assert!(!text.contains("<td>a4 "), "{text}");
-    assert!(text.contains("<td>a5 ") && text.contains("<td>a204 "));
+    assert!(!text.contains(">a4 "), "{text}");
+    assert!(text.contains(">a5 ") && text.contains(">a204 "));
 }
 
 fn comment(id: u64) -> Comment {
@@ -175,31 +190,56 @@ fn pull() -> PullRequest {
 
 #[test]
 fn a_page_is_whole_plain_and_loads_nothing_but_its_style() {
-    let page = pulls::show_page(&pull(), &[comment(3)]);
+    let page = pulls::show_page(&pull(), &[comment(3)], &visit());
+    let token = visit().session.form_token();
+    let form = |class: &str, what: &str, more: &str| {
+        format!(
+            "<form method=\"post\" class=\"{class}\" action=\"/pulls/1\">\
+             <input type=\"hidden\" name=\"token\" value=\"{token}\">\
+             <input type=\"hidden\" name=\"do\" value=\"{what}\">{more}</button></form>\n"
+        )
+    };
+    let approve = form(
+        "",
+        "approve",
+        "<input type=\"hidden\" name=\"head\" value=\"f00d\"><span class=\"meta\">at f00d</span> <button class=\"main\">Approve",
+    );
+    let close = form("", "close", "<button class=\"\">Close");
+    let said = form(
+        "wide",
+        "comment",
+        "<label for=\"comment\">Comment</label><textarea id=\"comment\" name=\"text\" required \
+         maxlength=\"60000\"></textarea><button class=\"\">Comment",
+    );
     assert_eq!(
         page,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n\
+        format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <link rel=\"icon\" href=\"/favicon.svg\" type=\"image/svg+xml\">\n\
          <link rel=\"stylesheet\" href=\"/style.css\">\n\
          <title>#1 Work &lt;script&gt;x&lt;/script&gt; · drive</title>\n</head>\n<body>\n\
-         <nav><a href=\"/\">runs</a> <a href=\"/pulls\">pull requests</a> \
+         <a class=\"skip\" href=\"#main\">Skip to the content</a>\n\
+         <header><nav aria-label=\"Pages\"><a href=\"/\">runs</a> <a href=\"/pulls\">pull requests</a> \
          <a href=\"/verifications\">verifications</a> \
-         <a href=\"/budget\">request budget</a></nav>\n<main>\n\
+         <a href=\"/budget\">request budget</a></nav></header>\n<main id=\"main\" tabindex=\"-1\">\n\
          <h1>#1 Work &lt;script&gt;x&lt;/script&gt;</h1>\n<dl>\n\
          <dt>state</dt><dd>draft</dd>\n<dt>branch</dt><dd>feat/x</dd>\n\
          <dt>base</dt><dd>main</dd>\n<dt>head</dt><dd>f00d</dd>\n\
          <dt>changed</dt><dd>1970-01-01 00:01:00 UTC</dd>\n</dl>\n\
-         <pre>What it does.</pre>\n<h2>Comments</h2>\n<article>\n\
+         <pre>What it does.</pre>\n<h2>Actions</h2>\n{approve}{close}{said}<h2>Comments</h2>\n<article>\n\
          <h3>wim requested changes</h3>\n<p>1970-01-01 00:01:00 UTC, review 3</p>\n\
          <pre>words 3 &lt;script&gt;x&lt;/script&gt;</pre>\n</article>\n\
          </main>\n</body>\n</html>\n"
+        )
     );
 }
 
 #[test]
 fn a_long_conversation_is_cut_to_its_newest_part_and_says_so() {
     let comments: Vec<Comment> = (0..203).map(comment).collect();
-    let page = pulls::show_page(&pull(), &comments);
+    let page = pulls::show_page(&pull(), &comments, &visit());
     assert!(page.contains("<p>3 older comments are not shown</p>"));
     assert!(!page.contains("words 2 "));
     assert!(page.contains("words 3 ") && page.contains("words 202 "));

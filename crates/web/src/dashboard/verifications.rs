@@ -1,7 +1,7 @@
 //! Verifications and their reports.
 
-use super::html::{Html, clip};
-use super::page::{Refresh, instant, page};
+use super::html::{Html, Rows, clip};
+use super::page::{Refresh, instant, page, part};
 use drive_core::verify::{Stage, StageStatus, Verification, render, text};
 use std::time::Duration;
 
@@ -16,25 +16,33 @@ const OUTPUT: usize = 16 * 1024;
 
 /// The list, newest first.
 pub(super) fn list_page(reports: &[Verification]) -> String {
-    page("verifications", Refresh::Live, |html| {
-        if reports.is_empty() {
-            html.raw("<p>no verifications yet</p>\n");
-            return;
-        }
-        html.raw("<table>\n<tr><th>id<th>verdict<th>commit<th>started<th>took<th>reason</tr>\n");
-        for report in reports {
-            let id = report.run_id.as_str();
-            html.raw("<tr><td>");
-            html.link("/verifications/", id, id);
-            html.raw("</td>").element("td", report.overall.as_str());
-            html.element("td", render::subject(report));
-            html.element("td", instant(report.timing.started_at));
-            html.element("td", took(report.timing.duration_ms));
-            let reason = report.failure.as_ref().map_or("", |one| &one.reason);
-            html.element("td", clip(reason, REASON)).raw("</tr>\n");
-        }
-        html.raw("</table>\n");
+    page("verifications", Refresh::Stream, |html| {
+        part(html, "verifications", |html| list(html, reports));
     })
+}
+
+fn list(html: &mut Html, reports: &[Verification]) {
+    if reports.is_empty() {
+        html.raw("<p>No verifications yet; verify a commit with <code>drive verify</code>.</p>\n");
+        return;
+    }
+    let columns = &["id", "verdict", "commit", "started", "took", "reason"];
+    html.table(columns, |rows| {
+        for report in reports {
+            rows.row(|row| list_row(row, report));
+        }
+    });
+}
+
+fn list_row(row: &mut Rows<'_>, report: &Verification) {
+    let id = report.run_id.as_str();
+    row.cell_with(|html| html.link("/verifications/", id, id));
+    row.cell(report.overall.as_str());
+    row.cell(render::subject(report));
+    row.cell(instant(report.timing.started_at));
+    row.cell(took(report.timing.duration_ms));
+    let reason = report.failure.as_ref().map_or("", |one| &one.reason);
+    row.cell(clip(reason, REASON));
 }
 
 /// One report.
@@ -63,18 +71,20 @@ pub(super) fn show_page(report: &Verification) -> String {
 }
 
 fn stages(html: &mut Html, stages: &[Stage]) {
-    html.raw("<h2>Stages</h2>\n<table>\n");
-    html.raw("<tr><th>stage<th>route<th>status<th>took<th>command<th>reason</tr>\n");
-    for stage in stages {
-        html.raw("<tr>").element("td", stage.name.words());
-        html.element("td", &stage.route);
-        html.element("td", render::status_word(stage.status));
-        html.element("td", took(stage.duration_ms));
-        html.element("td", clip(&stage.command.join(" "), REASON));
-        let reason = stage.reason.as_deref().unwrap_or_default();
-        html.element("td", clip(reason, REASON)).raw("</tr>\n");
-    }
-    html.raw("</table>\n");
+    html.raw("<h2>Stages</h2>\n");
+    let columns = &["stage", "route", "status", "took", "command", "reason"];
+    html.table(columns, |rows| {
+        for stage in stages {
+            rows.row(|row| {
+                row.cell(stage.name.words()).cell(&stage.route);
+                row.cell(render::status_word(stage.status));
+                row.cell(took(stage.duration_ms));
+                row.cell(clip(&stage.command.join(" "), REASON));
+                let reason = stage.reason.as_deref().unwrap_or_default();
+                row.cell(clip(reason, REASON));
+            });
+        }
+    });
     for stage in stages.iter().filter(|stage| did_not_pass(stage)) {
         lines(html, "Failing tests", &stage.failed_tests);
         for tail in [&stage.stdout_tail, &stage.stderr_tail] {

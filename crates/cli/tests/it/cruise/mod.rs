@@ -9,7 +9,7 @@ mod building_deaths;
 mod checkouts;
 mod closing;
 mod comments;
-mod crew;
+pub(crate) mod crew;
 mod deaths;
 mod demo;
 mod disk;

@@ -10,9 +10,13 @@ fn one_document_is_printed_when_it_listens_and_none_when_it_is_interrupted() {
     let serving = Serving::start(&world, &[], &[]);
     let url = format!("http://{}", serving.address);
     assert!(serving.address.ip().is_loopback());
+    let login = serving.document["login"].as_str().unwrap();
+    assert!(login.starts_with(&format!("{url}/login?code=")), "{login}");
     assert_eq!(
         serving.document,
-        json!({"schema": "drive.serve/1", "url": url, "dashboard": true, "webhooks": null})
+        json!({
+            "schema": "drive.serve/1", "url": url, "dashboard": true, "login": login, "webhooks": null
+        })
     );
     assert_eq!(serving.get("/").status, 200);
     let ended = serving.interrupt();
@@ -59,6 +63,8 @@ fn a_person_reads_where_it_listens_and_that_webhooks_are_off() {
     };
     let first = line();
     assert!(first.starts_with("dashboard  http://127.0.0.1:"), "{first}");
+    let login = line();
+    assert!(login.starts_with("login      http://127.0.0.1:"), "{login}");
     assert_eq!(
         line(),
         "webhooks   off; set `DRIVE_WEBHOOK_SECRET` to the webhook's secret\n"

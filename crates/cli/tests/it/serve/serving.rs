@@ -1,11 +1,12 @@
 //! A `drive serve` that runs, and a browser that does only what it is told.
 
 use crate::spawn::support::{Ended, World};
+use crate::stage::Stage;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 /// Protects against hanging; no test depends on how long anything takes.
@@ -18,6 +19,8 @@ pub(crate) struct Serving {
     pub(crate) document: Value,
     told: String,
     pub(crate) address: SocketAddr,
+    /// The cookie of a browser that followed the login link.
+    pub(crate) cookie: String,
 }
 
 /// What was answered.
@@ -28,13 +31,32 @@ pub(crate) struct Reply {
     pub(crate) body: String,
 }
 
+impl Reply {
+    /// The cookie that it sets, as a browser sends it back.
+    pub(crate) fn cookie(&self) -> Option<String> {
+        let set = self.head.split("set-cookie: ").nth(1)?;
+        Some(set.split(';').next()?.to_owned())
+    }
+}
+
 impl Serving {
     /// Starts it on a free port, with these variables and arguments besides.
     pub(crate) fn start(world: &World, variables: &[(&str, &str)], args: &[&str]) -> Self {
         let listen = ["serve", "--json", "--listen", "127.0.0.1:0"];
-        let mut child = world
-            .drive_command(&[&listen, args].concat())
-            .envs(variables.iter().copied())
+        let mut command = world.drive_command(&[&listen, args].concat());
+        command.envs(variables.iter().copied());
+        Self::of(command)
+    }
+
+    /// Starts it on a stage.
+    pub(crate) fn on(stage: &Stage) -> Self {
+        let mut command = stage.command(env!("CARGO_BIN_EXE_drive"));
+        command.args(["serve", "--json", "--listen", "127.0.0.1:0"]);
+        Self::of(command)
+    }
+
+    fn of(mut command: Command) -> Self {
+        let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -52,19 +74,51 @@ impl Serving {
         };
         let url = document["url"].as_str().unwrap().to_owned();
         let address = url.strip_prefix("http://").unwrap().parse().unwrap();
-        Self {
+        let mut serving = Self {
             child,
             stdout,
             document,
             told,
             address,
+            cookie: String::new(),
+        };
+        if let Some(login) = serving.document["login"].as_str() {
+            let path = login.strip_prefix(&url).unwrap().to_owned();
+            let reply = serving.stranger(&path);
+            assert_eq!(reply.status, 200, "{reply:?}");
+            serving.cookie = reply.cookie().unwrap();
         }
+        serving
+    }
+
+    /// Asks for a page without the cookie.
+    pub(crate) fn stranger(&self, path: &str) -> Reply {
+        let host = self.address.to_string();
+        self.ask("GET", path, &[("Host", &host)], b"")
     }
 
     /// Asks for a page as a browser at this machine does.
     pub(crate) fn get(&self, path: &str) -> Reply {
         let host = self.address.to_string();
-        self.ask("GET", path, &[("Host", &host)], b"")
+        let headers = [("Host", host.as_str()), ("Cookie", &self.cookie)];
+        self.ask("GET", path, &headers, b"")
+    }
+
+    /// Sends the form of a page as a browser at this machine does; `fields` are encoded already.
+    pub(crate) fn send(&self, path: &str, fields: &str) -> Reply {
+        let page = self.get(path);
+        let token = page.body.split("name=\"token\" value=\"").nth(1);
+        let token = token.unwrap_or_else(|| panic!("no form: {}", page.body));
+        let body = format!("token={}&{fields}", &token[..64]);
+        let host = self.address.to_string();
+        let origin = format!("http://{host}");
+        let headers = [
+            ("Host", host.as_str()),
+            ("Cookie", &self.cookie),
+            ("Origin", &origin),
+            ("Sec-Fetch-Site", "same-origin"),
+        ];
+        self.ask("POST", path, &headers, body.as_bytes())
     }
 
     /// Sends exactly these headers.
@@ -75,23 +129,7 @@ impl Serving {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> Reply {
-        let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
-        for (name, value) in headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
-        }
-        head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
-        stream.write_all(head.as_bytes()).unwrap();
-        stream.write_all(body).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        Reply {
-            status: head.split(' ').nth(1).unwrap().parse().unwrap(),
-            head: head.to_lowercase(),
-            body: body.to_owned(),
-        }
+        exchange(self.address, method, path, headers, body)
     }
 
     /// Ends it as Ctrl-C does, and takes everything it ever said.
@@ -119,5 +157,32 @@ impl Drop for Serving {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Sends one request and reads its answer to the end.
+pub(crate) fn exchange(
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Reply {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(body).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    Reply {
+        status: head.split(' ').nth(1).unwrap().parse().unwrap(),
+        head: head.to_lowercase(),
+        body: body.to_owned(),
     }
 }

@@ -7,7 +7,7 @@
 
 use super::super::model::{
     Build, ChildState, Effect, EffectResult, Flow, Notice, NoticeEvent, OpenNotice, Outcome,
-    OutcomeStatus, Phase, PhaseTerms, PlanCheck, Request, Run, Spent, Stage, TaskState,
+    OutcomeStatus, Request, Run, Spent, TaskState,
 };
 use super::super::tasks::{TaskLabel, tasks};
 use super::cruise::needs_budget;
@@ -16,8 +16,7 @@ use super::tree::root_id;
 use crate::agent::answer::title_of;
 use crate::agent::{Budget, Cost};
 use crate::ids::{EffectKey, RunId, TaskId};
-use crate::problem::Kind;
-use crate::review::Move;
+use crate::problem::{Kind, command_in};
 use crate::time::Timestamp;
 
 /// How much of a budget is used when a person is warned, in percent.
@@ -217,13 +216,6 @@ fn made(run: &Run) -> String {
     }
 }
 
-/// The first `drive` command that a hint names.
-fn command_in(text: &str) -> Option<String> {
-    let mut quoted = text.split('`').skip(1).step_by(2);
-    let command = quoted.find(|one| one.starts_with("drive "))?;
-    Some(command.to_owned())
-}
-
 /// Most of the budget is used.
 fn soft_line(run: &Run) -> Option<Draft> {
     let (budget, spent) = (run.budget(), used(run));
@@ -288,15 +280,8 @@ fn used_up(run: &Run, why: &str) -> Draft {
 
 /// A plan that a person must approve.
 fn approval(run: &Run) -> Option<Draft> {
-    let Flow::Phase { phase } = &run.flow else {
-        return None;
-    };
-    let terms = run.request.as_ref().and_then(|one| one.kind.phase_terms());
-    let asks = terms.is_some_and(PhaseTerms::asks_approval);
-    if !asks || !run.is_watched() || run.outcome.is_some() || run.shutdown.is_some() {
-        return None;
-    }
-    let head = run.work.head_sha.as_ref().filter(|_| awaits(phase))?;
+    let head = run.work.head_sha.as_ref();
+    let head = head.filter(|_| run.awaits_approval())?;
     Some(Draft {
         name: format!("approve/{head}"),
         event: NoticeEvent::NeedsYou,
@@ -305,14 +290,6 @@ fn approval(run: &Run) -> Option<Draft> {
         task: None,
         command: Some(format!("drive cruise approve {}", root_id(&run.id))),
     })
-}
-
-/// Whether nothing but an approval is missing.
-fn awaits(phase: &Phase) -> bool {
-    let is_quiet = phase.stage == Stage::Watching && phase.pause.is_none() && phase.retry.is_none();
-    let is_ready = matches!(phase.plan, PlanCheck::Valid { .. }) && phase.next == Move::Done;
-    let is_unmet = phase.watch.objections.is_empty() && phase.watch.trouble.is_none();
-    is_quiet && is_ready && is_unmet && phase.end.is_none()
 }
 
 /// A limit that a person must raise.

@@ -449,6 +449,14 @@ impl Phase {
         })
     }
 
+    /// Whether nothing but an approval of the plan is missing.
+    pub(super) fn awaits_approval(&self) -> bool {
+        let is_quiet = self.stage == Stage::Watching && self.pause.is_none();
+        let is_ready = matches!(self.plan, PlanCheck::Valid { .. }) && self.next == Move::Done;
+        let is_unmet = self.watch.objections.is_empty() && self.watch.trouble.is_none();
+        is_quiet && self.retry.is_none() && is_ready && is_unmet && self.end.is_none()
+    }
+
     /// The limit that a person must lift.
     pub fn limit(&self) -> Option<&str> {
         match &self.pause {

@@ -6,7 +6,7 @@ use super::notices::Notices;
 use super::outcome::{Outcome, Spent, Work};
 use super::phase::Phase;
 use super::record::Record;
-use super::request::{Parent, Request, RunKind};
+use super::request::{Parent, PhaseTerms, Request, RunKind};
 use super::resume::Resumption;
 use super::shutdown::Shutdown;
 use super::spawn::SpawnStage;
@@ -193,7 +193,20 @@ impl Run {
     pub fn is_watched(&self) -> bool {
         let request = self.request.as_ref();
         let terms = request.and_then(|request| request.kind.phase_terms());
-        terms.is_some_and(super::request::PhaseTerms::is_watched)
+        terms.is_some_and(PhaseTerms::is_watched)
+    }
+
+    /// Whether it is a plan that waits for nothing but a person's approval.
+    pub fn awaits_approval(&self) -> bool {
+        let Flow::Phase { phase } = &self.flow else {
+            return false;
+        };
+        let request = self.request.as_ref();
+        let terms = request.and_then(|request| request.kind.phase_terms());
+        let is_asked = terms.is_some_and(PhaseTerms::asks_approval);
+        let is_open = self.outcome.is_none() && self.shutdown.is_none();
+        let is_open = is_open && is_asked && self.is_watched();
+        is_open && self.work.head_sha.is_some() && phase.awaits_approval()
     }
 
     /// The limit that must be raised before it goes on.

@@ -13,4 +13,5 @@ mod retrying;
 mod reviewing;
 mod scene;
 mod spending;
+mod standing;
 mod whole;

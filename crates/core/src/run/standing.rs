@@ -1,0 +1,264 @@
+//! Who must act on a run: the one rule behind lists, pages and words for how a run stands.
+
+use super::flow::{planning_run, root_id};
+use super::model::{
+    ChildState, Effect, Flow, Outcome, OutcomeStatus, Phase, Run, Stage, TaskState, Timer,
+};
+use super::status::{cruise_status, is_cruise, paused_for, waits_for_person};
+use crate::problem::command_in;
+
+/// How a run stands: who must act, why, and with which command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Who must act.
+    pub group: Group,
+    /// Why, in one sentence without a period; `None` where the group says it all.
+    pub reason: Option<String>,
+    /// The `drive` command that helps, where there is one.
+    pub command: Option<String>,
+}
+
+/// Who must act on a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// A person: nothing, or not all of it, goes on without one.
+    NeedsYou,
+    /// Drive or an agent.
+    Working,
+    /// Nobody now: a timer, a check, a limit of the forge, or a comment that may come.
+    Waiting,
+    /// Nobody: it has ended.
+    Done,
+}
+
+impl Group {
+    /// All of them, in the order of lists.
+    pub const ALL: [Group; 4] = [Group::NeedsYou, Group::Working, Group::Waiting, Group::Done];
+
+    /// Its heading.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Group::NeedsYou => "needs you",
+            Group::Working => "working",
+            Group::Waiting => "waiting",
+            Group::Done => "done",
+        }
+    }
+}
+
+/// How a run stands. `children` are the states of its child runs, as far as they are known; without
+/// them the reports that the run has of them decide.
+pub fn standing(run: &Run, children: &[Run]) -> Standing {
+    if let Some(outcome) = &run.outcome {
+        return ended(run, outcome);
+    }
+    if let Some(why) = waits_for_person(run) {
+        return needs_you(why);
+    }
+    match &run.flow {
+        Flow::Cruise { .. } => of_cruise(run, children),
+        Flow::Phase { phase } => of_phase(run, phase),
+        Flow::Spawn { .. } | Flow::Awaiting => paused(run).unwrap_or_else(|| working(run)),
+    }
+}
+
+impl Standing {
+    /// The standing of a run whose owner has died or let go: it goes on once somebody resumes it.
+    #[must_use]
+    pub fn without_owner(self, run: &Run) -> Self {
+        match self.group {
+            Group::NeedsYou | Group::Done => self,
+            Group::Working | Group::Waiting => Standing {
+                group: Group::NeedsYou,
+                reason: Some(
+                    "no process owns it, so nothing happens until it is resumed".to_owned(),
+                ),
+                command: Some(resume_command(run)),
+            },
+        }
+    }
+}
+
+fn resume_command(run: &Run) -> String {
+    let root = root_id(&run.id);
+    if is_cruise(run) || run.parent().is_some() {
+        format!("drive cruise resume {root}")
+    } else {
+        format!("drive runs resume {root}")
+    }
+}
+
+fn needs_you(why: String) -> Standing {
+    Standing {
+        group: Group::NeedsYou,
+        command: command_in(&why),
+        reason: Some(why),
+    }
+}
+
+fn ended(run: &Run, outcome: &Outcome) -> Standing {
+    let failure = outcome.failure.as_ref();
+    let waits = waits_for_person(run);
+    let group = match outcome.status {
+        OutcomeStatus::NeedsHuman => Group::NeedsYou,
+        OutcomeStatus::Failed | OutcomeStatus::TimedOut if waits.is_some() => Group::NeedsYou,
+        OutcomeStatus::Succeeded
+        | OutcomeStatus::Cancelled
+        | OutcomeStatus::Failed
+        | OutcomeStatus::TimedOut => Group::Done,
+    };
+    let hint = failure.and_then(|problem| problem.hint.as_deref());
+    let command = waits.as_deref().and_then(command_in);
+    let command = command.or_else(|| hint.and_then(command_in));
+    let usual = || match &run.flow {
+        Flow::Cruise { .. } => format!("drive cruise report {}", run.id),
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Phase { .. } => {
+            format!("drive runs show {}", run.id)
+        }
+    };
+    Standing {
+        group,
+        reason: failure.map(|problem| problem.message.clone()),
+        command: command.or_else(|| failure.is_some().then(usual)),
+    }
+}
+
+fn of_cruise(run: &Run, children: &[Run]) -> Standing {
+    let is_live = |child: &&Run| child.parent().is_some_and(|parent| parent.run == run.id);
+    let known: Vec<Standing> = children
+        .iter()
+        .filter(is_live)
+        .filter(|child| child.is_active())
+        .map(|child| of_child(run, child))
+        .collect();
+    if let Some(one) = known.iter().find(|one| one.group == Group::NeedsYou) {
+        return one.clone();
+    }
+    if run.shutdown.is_none()
+        && let Some(asked) = reported(run)
+    {
+        return asked;
+    }
+    let is_idle = run.pending.is_empty() && !run.timers.contains_key(&Timer::Retry);
+    if is_idle && !known.is_empty() {
+        let at_work = known.iter().find(|one| one.group == Group::Working);
+        if at_work.is_none()
+            && let Some(first) = known.first()
+        {
+            return first.clone();
+        }
+    }
+    paused(run).unwrap_or_else(|| working(run))
+}
+
+/// The standing of a child, told of its root.
+fn of_child(run: &Run, child: &Run) -> Standing {
+    let mut its = standing(child, &[]);
+    let report = run.children.get(&child.id);
+    let is_task = Some(&child.id) != planning_run(run).as_ref();
+    if let (true, Some(report), Some(reason)) = (is_task, report, &its.reason) {
+        its.reason = Some(format!("task `{}`: {reason}", report.task));
+    }
+    its
+}
+
+/// What a child has reported that only a person can end, while others may go on.
+fn reported(run: &Run) -> Option<Standing> {
+    let live = run.children.iter().filter(|(_, child)| child.is_live());
+    live.filter_map(|(id, child)| match &child.report.as_ref()?.state {
+        ChildState::NeedsPerson { why } => Some(Standing {
+            group: Group::NeedsYou,
+            reason: Some(format!("task `{}`: {why}", child.task)),
+            command: command_in(why).or(Some(format!("drive runs extend {id} --rounds 3"))),
+        }),
+        ChildState::Working | ChildState::NeedsBudget { .. } | ChildState::Ended { .. } => None,
+    })
+    .next()
+}
+
+fn of_phase(run: &Run, phase: &Phase) -> Standing {
+    if run.shutdown.is_some() {
+        return paused(run).unwrap_or_else(|| working(run));
+    }
+    if run.awaits_approval() {
+        return Standing {
+            group: Group::NeedsYou,
+            reason: Some("the plan waits for your approval or comments".to_owned()),
+            command: Some(format!("drive cruise approve {}", root_id(&run.id))),
+        };
+    }
+    if let Some(at_work) = agent_at_work(run) {
+        return Standing {
+            group: Group::Working,
+            reason: Some(at_work),
+            command: None,
+        };
+    }
+    if let Some(paused) = paused(run) {
+        return paused;
+    }
+    if let Some(why) = phase.left_to_person(run.work.head_sha.as_ref()) {
+        return Standing {
+            group: Group::NeedsYou,
+            command: command_in(&why),
+            reason: Some(why),
+        };
+    }
+    let is_watching = matches!(phase.stage, Stage::Watching | Stage::Polling);
+    if is_watching && let Some(asked) = phase.ledger.questions().next() {
+        let reason = format!("{} was asked a question ({})", asked.author, asked.id());
+        return Standing {
+            group: Group::NeedsYou,
+            reason: Some(reason),
+            command: None,
+        };
+    }
+    if is_watching {
+        let status = cruise_status(run);
+        return Standing {
+            group: Group::Waiting,
+            reason: status.and_then(|status| status.waiting_for),
+            command: None,
+        };
+    }
+    working(run)
+}
+
+/// What waits for something that comes by itself.
+fn paused(run: &Run) -> Option<Standing> {
+    paused_for(run).map(|why| Standing {
+        group: Group::Waiting,
+        reason: Some(why),
+        command: None,
+    })
+}
+
+fn working(run: &Run) -> Standing {
+    let reason = match &run.flow {
+        Flow::Cruise { build } if !build.tasks.is_empty() => {
+            let landed = build.tasks.values();
+            let landed = landed.filter(|task| matches!(task.state, TaskState::Landed { .. }));
+            Some(format!(
+                "{} of {} tasks landed",
+                landed.count(),
+                build.tasks.len()
+            ))
+        }
+        Flow::Cruise { .. } | Flow::Phase { .. } => cruise_status(run).map(|status| status.state),
+        Flow::Awaiting | Flow::Spawn { .. } => None,
+    };
+    Standing {
+        group: Group::Working,
+        reason: agent_at_work(run).or(reason),
+        command: None,
+    }
+}
+
+fn agent_at_work(run: &Run) -> Option<String> {
+    run.pending.values().find_map(|effect| {
+        if let Effect::RunAgent { job, .. } = effect {
+            return Some(format!("the {} `{}` works", job.role, job.agent));
+        }
+        None
+    })
+}

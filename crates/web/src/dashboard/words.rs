@@ -1,0 +1,44 @@
+//! Short words about a run that several pages use.
+
+use super::html::{Html, clip};
+use drive_core::phase::PhaseName;
+use drive_core::run::Run;
+
+/// Characters of a task in lists and titles.
+const TITLE: usize = 120;
+
+/// The first line of its task.
+pub(super) fn title(run: &Run) -> String {
+    let task = run.request.as_ref().map_or("", |request| &request.task);
+    let first = task.lines().find(|line| !line.trim().is_empty());
+    clip(first.unwrap_or(run.id.as_str()).trim(), TITLE)
+}
+
+pub(super) fn kind(run: &Run) -> &'static str {
+    match &run.request {
+        Some(request) => request.kind.as_str(),
+        None => "not requested yet",
+    }
+}
+
+pub(super) fn phase(phase: PhaseName) -> &'static str {
+    match phase {
+        PhaseName::Planning => "planning",
+        PhaseName::Building => "building",
+        PhaseName::Validating => "validating",
+    }
+}
+
+pub(super) fn cost(run: &Run) -> Option<String> {
+    run.spent_in_all().cost.map(|cost| cost.to_string())
+}
+
+/// The pull request; one of the local forge has no address that a browser can follow.
+pub(super) fn pull_request(html: &mut Html, run: &Run) {
+    match &run.work.pull_request {
+        Some(pr) => html.outward(&pr.url, format_args!("#{}", pr.number)),
+        None => {
+            html.text("none");
+        }
+    }
+}
