@@ -79,6 +79,7 @@ pub fn seen() -> PollResult {
         }]),
         checks: None,
         unchecked: None,
+        merged_sha: None,
         missing: None,
         ignored: vec![ignored()],
         answered: vec!["reply/inline-4-1790000004000".into()],
