@@ -305,7 +305,7 @@ pub enum EffectResult {
         /// Which lines the whole diff shows, so that a comment can stand on them.
         lines: Vec<FileDiff>,
         /// Whether it shows more lines than those.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_cut: bool,
         /// What changed since the commit that the reviewer saw last; `None` where it saw none.
         #[serde(default, skip_serializing_if = "Option::is_none")]

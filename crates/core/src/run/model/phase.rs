@@ -260,7 +260,7 @@ pub struct Panel {
     /// Which lines the whole diff shows.
     pub lines: Vec<FileDiff>,
     /// Whether it shows more lines than those.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
     /// Who is at work.
     pub at_work: BTreeMap<EffectKey, Seat>,

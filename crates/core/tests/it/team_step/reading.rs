@@ -5,7 +5,7 @@ use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};
 use drive_core::agent::Role;
 use drive_core::problem::{Kind, Problem};
 use drive_core::review::LastWord;
-use drive_core::run::{Effect, EffectResult, ForgeAct, OutcomeStatus, is_fix_unreviewed};
+use drive_core::run::{Effect, EffectResult, ForgeAct, Life, OutcomeStatus, is_fix_unreviewed};
 use drive_core::settings::TeamMode;
 
 #[test]
@@ -81,4 +81,20 @@ fn a_fix_of_the_last_mode_is_told_to_be_unreviewed() {
     assert!(!is_fix_unreviewed(&run));
     let run = Scene::reviews(&[OBJECTS]).fly(team_request(TeamMode::Pingpong));
     assert!(!is_fix_unreviewed(&run));
+}
+
+#[test]
+fn the_last_objection_stays_open_in_the_ledger_without_posts_too() {
+    for mode in [TeamMode::Sequential, TeamMode::Pingpong] {
+        let run = Scene::reviews(&[OBJECTS]).fly(team_request(mode));
+        let open: Vec<_> = team(&run).ledger.open().collect();
+        assert_eq!(open.len(), 1, "{mode:?}");
+        assert_eq!(open[0].life, Life::Left);
+        assert_eq!(open[0].path.as_deref(), Some("src/login.rs"));
+        assert!(open[0].body.contains("the name is not checked"));
+        let run = Scene::reviews(&[APPROVED]).fly(team_request(mode));
+        assert_eq!(team(&run).ledger.open().count(), 0, "{mode:?}");
+    }
+    let run = Scene::reviews(&[OBJECTS, APPROVED]).fly(team_request(TeamMode::Pingpong));
+    assert_eq!(team(&run).ledger.open().count(), 0);
 }

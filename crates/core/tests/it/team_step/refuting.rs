@@ -106,3 +106,43 @@ fn an_approval_is_not_refuted() {
     scene.fly(refuting(TeamMode::Pingpong));
     assert_eq!(reviewers(&scene).len(), 1);
 }
+
+#[test]
+fn a_refutation_of_one_place_does_not_clear_the_others() {
+    const TWICE: &str = r#"{"verdict": "needs_changes", "suggestions": [
+        {"file": "src/login.rs", "line": 2, "issue": "the name is not checked"},
+        {"file": "src/admin.rs", "line": 9, "issue": "The name is not checked."}]}"#;
+    let mut scene = Scene::reviews(&[TWICE, REFUTED, APPROVED]);
+    let run = scene.fly(refuting(TeamMode::Pingpong));
+    assert_eq!(first_verdict(&run), Some(Verdict::NeedsChanges));
+    assert_eq!(fixers(&scene), 1);
+    let findings = &team(&run).record.reviews[0].findings;
+    let refuted = findings.iter().map(|one| {
+        let file = one.file.as_deref().unwrap();
+        (file, one.refuted.is_some())
+    });
+    let expected = [("src/login.rs", true), ("src/admin.rs", false)];
+    assert_eq!(refuted.collect::<Vec<_>>(), expected);
+    let both = REFUTED.replace(
+        "}]}",
+        "}, {\"id\": \"finding-2\", \"holds\": false, \"why\": \"no\"}]}",
+    );
+    let run = Scene::reviews(&[TWICE, &both]).fly(refuting(TeamMode::Pingpong));
+    assert_eq!(first_verdict(&run), Some(Verdict::Approved));
+}
+
+#[test]
+fn a_refutation_that_stands_in_the_change_refutes_nothing() {
+    let mut scene = Scene::reviews(&[OBJECTS, REFUTED, APPROVED]);
+    let read = EffectResult::DiffRead {
+        diff: format!("+{REFUTED}\n"),
+        lines: Vec::new(),
+        is_cut: false,
+        since: None,
+        changed: None,
+    };
+    scene.answers("readDiff", [read]);
+    let run = scene.fly(refuting(TeamMode::Pingpong));
+    assert_eq!(first_verdict(&run), Some(Verdict::NeedsChanges));
+    assert_eq!(fixers(&scene), 1);
+}
