@@ -16,7 +16,9 @@ pub(crate) fn git_dir_of(run: &Run) -> Option<PathBuf> {
 pub(crate) fn repository_of(folder: &Path) -> Option<PathBuf> {
     let is_bare = || folder.join("HEAD").is_file().then(|| folder.to_path_buf());
     let root = checkout_root(folder).or_else(is_bare);
-    root.and_then(|root| shared_git_dir(&root))
+    let found = root.and_then(|root| shared_git_dir(&root));
+    // A folder that is only named `.git` is no repository.
+    found.filter(|found| found.join("HEAD").exists())
 }
 
 /// The git folder that the worktrees of a repository share.

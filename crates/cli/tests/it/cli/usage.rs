@@ -118,6 +118,12 @@ fn help_and_version_are_answers() {
     let help = world.drive(&["config", "--help"]);
     assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""));
     assert!(help.stdout.contains("Usage: drive config"), "{help:?}");
+    for args in [&["help", "runs", "stop"][..], &["runs", "stop", "--help"]] {
+        let help = world.drive(args);
+        assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""), "{args:?}");
+        let example = "Examples:\n  drive runs stop r";
+        assert!(help.stdout.contains(example), "{help:?}");
+    }
     let (code, version) = world.json(&["--version"]);
     assert_eq!(code, Some(0));
     assert_eq!(

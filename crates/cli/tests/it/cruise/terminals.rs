@@ -65,6 +65,28 @@ fn every_command_reaches_a_living_owner() {
 }
 
 #[test]
+fn a_cruise_is_stopped_for_good_and_only_with_yes() {
+    let (stage, owner) = on_local();
+    let id = status(&stage)["id"].as_str().unwrap().to_owned();
+    let unsure = stage.drive(&["runs", "stop", &id]);
+    assert_eq!(kind(&unsure), (Some(2), "notConfirmed"));
+    let hint = unsure.document["failure"]["hint"].as_str().unwrap();
+    assert!(
+        hint.contains(&format!("`drive cruise pause {id}`")),
+        "{hint}"
+    );
+    let stopped = stage.drive(&["runs", "stop", &id, "--yes"]);
+    assert_eq!(
+        (stopped.code, &stopped.document["status"]),
+        (Some(0), &"cancelled".into()),
+        "{stopped:?}"
+    );
+    assert_eq!(ended(owner).document["status"], "cancelled");
+    assert_eq!(stage.sandboxes(), Vec::<String>::new());
+    assert_eq!(stage.pull_request()["state"], "open");
+}
+
+#[test]
 fn every_command_works_where_nobody_lives() {
     let (stage, owner) = on_local();
     let id = status(&stage)["id"].as_str().unwrap().to_owned();

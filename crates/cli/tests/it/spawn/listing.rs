@@ -54,7 +54,7 @@ const CLAUDE: &str = r#"case "$*" in *--version*) echo '2.1.325 (Claude Code)'; 
 read -r prompt
 echo '{"type":"system","subtype":"init","session_id":"s1","model":"m"}'
 echo '{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"I look.\u001b[2J"},{"type":"tool_use","id":"t1","name":"Read","input":{"file_path":"a.txt"}}]}}'
-echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"one\ntwo\nthree"}]}}'
+echo '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"one two three"}]}}'
 echo x > x.txt
 echo '{"type":"result","subtype":"success","is_error":false,"result":"Done.","total_cost_usd":0.25,"usage":{"input_tokens":900,"output_tokens":200}}'
 "#;
