@@ -4,7 +4,7 @@
 use super::block::{Object, all_json};
 use super::fields::{Fields, plain};
 use super::finding::Severity;
-use super::reviewer::{Review, Verdict};
+use super::review::{Review, Verdict};
 use super::{Inconclusive, inconclusive};
 use serde_json::Value;
 

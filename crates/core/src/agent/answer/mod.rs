@@ -11,6 +11,7 @@ mod handoff;
 mod json;
 mod namer;
 mod refuter;
+mod review;
 mod reviewer;
 mod validator;
 
@@ -20,9 +21,9 @@ pub use form::{AnswerForm, Said};
 pub use handoff::{Added, Handoff, read_handoff, without_handoff};
 pub use namer::{MAX_BRANCH_CHARS, MAX_TITLE_CHARS, Naming, read_naming, slug, title_of};
 pub use refuter::{Refutation, read_refutations};
+pub use review::{Review, Verdict};
 pub use reviewer::{
-    COMMIT_CHARS, REVIEW_COMPLETE, Review, Shown, Verdict, ends_review, has_answer,
-    has_begun_answer, read_review,
+    COMMIT_CHARS, REVIEW_COMPLETE, Shown, ends_review, has_answer, has_begun_answer, read_review,
 };
 pub use validator::{
     AuditSeverity, Cited, EntryClaim, FindingClaim, ProofCommand, Standing, ValidatorAnswer,

@@ -4,9 +4,8 @@ use super::fields::{Fields, plain};
 use super::finding::{Confidence, Finding, Severity};
 use super::form::Said;
 use super::json::{NotObject, object};
+use super::review::{Review, Verdict};
 use super::{Inconclusive, MAX_ITEMS, inconclusive};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The longest replacement that is kept; a longer one is not a suggestion but a patch.
@@ -39,49 +38,6 @@ pub fn has_answer(text: &str) -> bool {
 
 /// The key of a verdict, and of a list of refutations.
 const ANSWER_KEYS: [&str; 2] = ["verdict", "findings"];
-
-/// The verdict on one commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "ReviewVerdict")]
-pub enum Verdict {
-    /// It can be merged.
-    Approved,
-    /// It cannot be merged yet.
-    NeedsChanges,
-    /// There is nothing in it for this reviewer to judge.
-    NotApplicable,
-}
-
-impl Verdict {
-    /// Whether the reviewer has no objection.
-    pub fn is_content(self) -> bool {
-        match self {
-            Verdict::Approved | Verdict::NotApplicable => true,
-            Verdict::NeedsChanges => false,
-        }
-    }
-
-    pub(super) fn read(word: &str) -> Option<Self> {
-        match word {
-            "approved" | "approve" | "lgtm" | "accepted" | "accept" => Some(Verdict::Approved),
-            "needschanges" | "changesneeded" | "changesrequested" | "requestchanges"
-            | "rejected" | "reject" => Some(Verdict::NeedsChanges),
-            "notapplicable" | "na" => Some(Verdict::NotApplicable),
-            _ => None,
-        }
-    }
-}
-
-/// What a reviewer said. What follows from it is derived elsewhere.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Review {
-    /// Its own verdict on the whole change.
-    pub verdict: Verdict,
-    /// The findings, as they were given.
-    pub findings: Vec<Finding>,
-}
 
 /// What a reviewer was shown. A verdict that stands there was quoted, not said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
