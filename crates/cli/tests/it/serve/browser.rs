@@ -5,9 +5,9 @@ use crate::serve::serving::{Serving, exchange};
 use crate::spawn::support::{World, wait_for};
 use crate::stage::ended;
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Lines};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 /// A window as wide as a phone.
 const WIDTH: u64 = 375;
@@ -15,6 +15,8 @@ const WIDTH: u64 = 375;
 /// A browser that runs, and the driver that steers it.
 struct Browser {
     driver: Child,
+    /// Read no further, and open, so that the driver can go on writing.
+    _output: Lines<BufReader<ChildStdout>>,
     address: SocketAddr,
     session: String,
 }
@@ -35,6 +37,7 @@ impl Browser {
         });
         let mut browser = Self {
             driver,
+            _output: lines,
             address: SocketAddr::from(([127, 0, 0, 1], port.unwrap())),
             session: String::new(),
         };
@@ -141,7 +144,7 @@ fn a_phone_logs_in_by_its_link_and_approves_a_plan_in_two_taps() {
 
 #[test]
 fn an_open_page_shows_a_new_run_by_itself() {
-    let world = World::with_agent("echo done");
+    let world = World::with_agent("echo three > c.txt; echo done");
     let Some(browser) = Browser::start(world.command("chromedriver")) else {
         return;
     };

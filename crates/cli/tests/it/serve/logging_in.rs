@@ -4,9 +4,11 @@ use crate::serve::serving::{Reply, Serving};
 use crate::spawn::support::World;
 
 const TASK: &str = "say nothing of this";
+/// An agent that changes something.
+const WORKS: &str = "echo three > c.txt; echo done";
 
 fn world() -> World {
-    let world = World::with_agent("echo done");
+    let world = World::with_agent(WORKS);
     assert_eq!(world.spawn(&[TASK]).0, Some(0));
     world
 }
@@ -142,9 +144,7 @@ fn a_link_in_a_chat_continues_on_a_page_of_this_server() {
 
 #[test]
 fn only_a_form_of_this_session_on_this_server_does_anything() {
-    let world = World::with_agent(
-        "echo three > c.txt; git add -A; git -c user.name=a -c user.email=a@example.org commit -qm c; echo done",
-    );
+    let world = World::with_agent(WORKS);
     assert_eq!(world.spawn(&["a task"]).0, Some(0));
     let serving = Serving::start(&world, &[], &[]);
     let page = serving.get("/pulls/1").body;

@@ -177,12 +177,23 @@ pub(crate) fn exchange(
     head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
     stream.write_all(head.as_bytes()).unwrap();
     stream.write_all(body).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let mut answer = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert_ne!(answer.read_line(&mut head).unwrap(), 0, "{head}");
+    }
+    let head = head.trim_end().to_lowercase();
+    let mut body = String::new();
+    // Some servers keep the connection.
+    let length = head.split("\r\ncontent-length:").nth(1);
+    let length = length.and_then(|rest| rest.lines().next()?.trim().parse().ok());
+    if method != "HEAD" {
+        let mut rest = answer.take(length.unwrap_or(u64::MAX));
+        rest.read_to_string(&mut body).unwrap();
+    }
     Reply {
         status: head.split(' ').nth(1).unwrap().parse().unwrap(),
-        head: head.to_lowercase(),
-        body: body.to_owned(),
+        head,
+        body,
     }
 }

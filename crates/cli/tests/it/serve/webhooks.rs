@@ -85,7 +85,8 @@ fn without_a_secret_the_receiver_is_off() {
     let world = World::with_agent("true");
     let serving = Serving::start(&world, &[], &[]);
     let localhost = [("Host", "localhost")];
-    assert_eq!(serving.ask("POST", PATH, &localhost, COMMENT).status, 404);
+    // Like every path that is not there, it is told apart from none only by those who are logged in.
+    assert_eq!(serving.ask("POST", PATH, &localhost, COMMENT).status, 401);
     serving.kill();
     assert_eq!(heard(&world), []);
 }
