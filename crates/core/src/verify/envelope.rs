@@ -299,8 +299,8 @@ pub struct Stage {
     /// The failing tests, as far as the output names them.
     #[serde(default)]
     pub failed_tests: Vec<String>,
-    /// How many tests ran, by the summaries of their runners; null where they do not say.
-    #[serde(default)]
+    /// How many tests ran, by the summaries of their runners; absent where they do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<StageTests>,
 }
 
