@@ -303,7 +303,9 @@ fn landable(run: &Run) -> Landable {
             Landable::NotYet
         }
         Landable::Ready { .. } if !phase.watch.objections.is_empty() => Landable::NotYet,
-        other => other.clone(),
+        other @ (Landable::NotYet | Landable::Unapproved { .. } | Landable::Ready { .. }) => {
+            other.clone()
+        }
     }
 }
 
