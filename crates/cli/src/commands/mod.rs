@@ -54,7 +54,7 @@ pub(crate) enum Command {
     Spawn(spawn::SpawnArgs),
     /// Run one agent on a task and another to review it, in one temporary sandbox
     SpawnTeam(spawn_team::SpawnTeamArgs),
-    /// Plan a task on a pull request and watch it until it is merged, closed or inactive
+    /// Plan a task, build it in parallel and bring it to the base on one pull request
     Cruise(cruise::CruiseArgs),
     /// Show runs and their results
     Runs(runs::RunsArgs),
@@ -74,7 +74,7 @@ pub(crate) enum Command {
     Verify(verify::VerifyArgs),
     /// Install or remove a git hook that verifies what is pushed
     Hooks(hooks::HooksArgs),
-    /// Demonstrate a planning cruise on a temporary repository with scripted agents
+    /// Demonstrate a whole cruise on a temporary repository with scripted agents
     Demo(demo::DemoArgs),
     /// Write a commented `drive.toml` from the agents, forge and build system found here
     Init(init::InitArgs),
