@@ -105,7 +105,7 @@ pub fn work_in(comment: &Comment, body: &str) -> bool {
 }
 
 /// Words after which a sentence asks for something, whatever else it says.
-const STRONG: [&str; 24] = [
+const STRONG: [&str; 27] = [
     "please",
     "but",
     "however",
@@ -130,6 +130,9 @@ const STRONG: [&str; 24] = [
     "would you",
     "can we",
     "could we",
+    "nice to have",
+    "be nice",
+    "be great",
 ];
 /// Words of a request.
 const REQUESTS: [&str; 21] = [
@@ -160,8 +163,8 @@ const VERBS: [&str; 20] = [
     "fix", "rename", "change", "remove", "add", "use", "move", "update", "make", "drop", "replace",
     "delete", "revert", "rebase", "squash", "split", "document", "check", "handle", "avoid",
 ];
-/// Words of praise, and of a sentence that leaves nothing to do.
-const PRAISE: [&str; 30] = [
+/// Words that praise.
+const PRAISE: [&str; 26] = [
     "lgtm",
     "good",
     "great",
@@ -176,6 +179,7 @@ const PRAISE: [&str; 30] = [
     "thank",
     "ship",
     "approved",
+    "approve",
     "approving",
     "well",
     "clean",
@@ -185,16 +189,92 @@ const PRAISE: [&str; 30] = [
     "done",
     "tada",
     "rocket",
-    "nothing",
-    "no changes",
-    "no further",
-    "no objections",
-    "no comments",
-    "no issues",
-    "no concerns",
+    "ok",
+    "okay",
 ];
-/// How short a sentence is that asks for nothing although it praises nothing.
-const SHORT: usize = 3;
+/// Words around praise, and of a sentence that leaves nothing to do. Neither says what is wrong.
+const FILLERS: [&str; 66] = [
+    "a",
+    "add",
+    "again",
+    "all",
+    "and",
+    "are",
+    "as",
+    "be",
+    "can",
+    "change",
+    "changes",
+    "comments",
+    "concerns",
+    "everything",
+    "far",
+    "for",
+    "from",
+    "further",
+    "go",
+    "here",
+    "i",
+    "i'm",
+    "i've",
+    "in",
+    "is",
+    "issues",
+    "it",
+    "it's",
+    "job",
+    "let's",
+    "locally",
+    "look",
+    "looking",
+    "looks",
+    "me",
+    "merge",
+    "more",
+    "much",
+    "my",
+    "needed",
+    "no",
+    "nothing",
+    "now",
+    "objections",
+    "of",
+    "pr",
+    "questions",
+    "really",
+    "see",
+    "should",
+    "side",
+    "so",
+    "tested",
+    "that",
+    "the",
+    "this",
+    "to",
+    "very",
+    "was",
+    "will",
+    "with",
+    "work",
+    "works",
+    "yes",
+    "you",
+    "1",
+];
+/// Words that begin a sentence about what is liked.
+const LIKED: [&str; 9] = [
+    "great",
+    "nice",
+    "excellent",
+    "perfect",
+    "awesome",
+    "fantastic",
+    "love",
+    "thanks",
+    "thank",
+];
+/// How many words such a sentence has at most.
+const LIKED_WORDS: usize = 6;
 
 /// Whether the text of an approval asks for something. In doubt it does: a request that is overlooked
 /// is lost, and praise that is taken for one costs a round.
@@ -233,7 +313,22 @@ fn is_request(sentence: &str) -> bool {
     if is_verb || (has(&REQUESTS) && !is_hope) {
         return true;
     }
-    !is_hope && !has(&PRAISE) && words.len() > SHORT
+    !is_praise(&words)
+}
+
+/// Whether a sentence only praises. A word that is not known to praise may name a problem.
+fn is_praise(words: &[&str]) -> bool {
+    let is_known = |word: &&str| PRAISE.contains(word) || FILLERS.contains(word);
+    if words.iter().all(is_known) {
+        return true;
+    }
+    let likes = words.first().is_some_and(|first| LIKED.contains(first));
+    let wishes = ["have", "has", "had", "would", "could", "needed"];
+    if likes && words.len() <= LIKED_WORDS {
+        return !words.iter().any(|word| wishes.contains(word));
+    }
+    // Something is excellent.
+    matches!(words, [.., verb, last] if ["is", "are", "looks", "look"].contains(verb) && PRAISE.contains(last))
 }
 
 /// Ids only grow, whatever a clock says.
@@ -348,6 +443,9 @@ mod tests {
             "Love the exception handling",
             "Should be good to go",
             "Test coverage is excellent",
+            "LGTM, tested locally, works",
+            "+1",
+            "Okay, let's merge this",
         ];
         for text in praise {
             assert!(!asks_for_something(text), "{text}");
@@ -374,6 +472,18 @@ mod tests {
             "LGTM, just bump the version first",
             "LGTM modulo the naming",
             "Approving, however the message is wrong",
+            "LGTM. Docs are stale.",
+            "LGTM! Breaks on Windows.",
+            "LGTM, bump the version",
+            "LGTM, run clippy",
+            "Approved. Clean up the imports afterwards.",
+            "Good. Happy path misses the null case",
+            "The well-known port is hard coded",
+            "Bitte umbenennen",
+            "Great. A test for the empty name would be nice",
+            "Nice to have: a changelog entry",
+            "Great care is needed around the lock",
+            "Works on my machine, the lock leaks",
         ];
         for text in requests {
             assert!(asks_for_something(text), "{text}");
