@@ -59,7 +59,7 @@ fn skipped(ended: &Ended) -> Vec<&str> {
 #[test]
 fn a_machine_without_npm_is_told_which_tests_it_will_not_see() {
     let machine = Machine::with(&TOOLS);
-    for tool in ["cc", "ctest", "gh", "python3", "setpriv"] {
+    for tool in ["cc", "chromedriver", "ctest", "gh", "python3", "setpriv"] {
         machine.stand_in(tool, "");
     }
     machine.stand_in("id", "echo 0");
@@ -78,7 +78,15 @@ fn a_machine_without_npm_is_told_which_tests_it_will_not_see() {
 #[test]
 fn an_npm_that_cannot_install_is_told_after_the_tests_however_they_end() {
     let machine = Machine::with(&TOOLS);
-    for tool in ["cc", "ctest", "gh", "python3", "setpriv", "npm"] {
+    for tool in [
+        "cc",
+        "chromedriver",
+        "ctest",
+        "gh",
+        "python3",
+        "setpriv",
+        "npm",
+    ] {
         machine.stand_in(tool, "");
     }
     machine.stand_in("id", "echo 0");

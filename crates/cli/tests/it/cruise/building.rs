@@ -306,7 +306,7 @@ fn a_cruise_builds_the_plan_that_was_approved_on_one_pull_request() {
     assert_eq!(stage.git(&["show", "main:b.txt"]), "two");
     let plan = stage.try_git(&["show", "main:plan.md"]);
     assert!(plan.is_err(), "the plan does not land: {plan:?}");
-    let pulls = stage.drive(&["pr", "list"]).document;
+    let pulls = stage.drive(&["pr", "list", "--state", "all"]).document;
     assert_eq!(pulls["pullRequests"].as_array().unwrap().len(), 1);
     assert_eq!(stage.sandboxes(), Vec::<String>::new());
 }

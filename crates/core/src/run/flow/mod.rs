@@ -14,6 +14,7 @@ mod notify;
 mod outage;
 mod phase;
 mod promote;
+mod promote_text;
 mod proof;
 mod public_text;
 mod publish;

@@ -9,11 +9,12 @@ use super::super::model::{
     ClosingPost, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Interrupted, Judged,
     OutcomeStatus, PollResult, Stage, VerifiedAgainst,
 };
-use super::phase::{PhaseFlow, merged_unheard, objected, post};
+use super::phase::{PhaseFlow, is_final, merged_unheard, objected, post};
+use super::promote_text::{NOT_MERGED, not_merged, not_merged_because, queued, unknown};
 use super::proof::{failure_of, is_proof};
 use super::public_text::public;
 use crate::forge::text::first_line;
-use crate::ids::{BranchName, CommitSha};
+use crate::ids::{BranchName, CommitSha, EffectKey};
 use crate::problem::{Kind, Problem};
 use crate::process::{Layer, LayerName, LayerState, add_layers, missing_essentials};
 use crate::review::LastWord;
@@ -22,6 +23,8 @@ use crate::verify::{Overall, Verification, promotable, render};
 
 /// How often it is verified, when its base moves each time.
 const MOST_VERIFICATIONS: u32 = 3;
+/// How often the forge is asked again for a merge whose answer did not come.
+const MOST_MERGE_TRIES: u32 = 5;
 
 impl PhaseFlow<'_> {
     /// Merges exactly the commit that every domain approved and that passes verification, or leaves
@@ -136,7 +139,7 @@ impl PhaseFlow<'_> {
         self.close_unverified(status, Some(render::markdown(report)), problem);
     }
 
-    pub(super) fn merged(&mut self, result: EffectResult) {
+    pub(super) fn merged(&mut self, (key, effect): (&EffectKey, Effect), result: EffectResult) {
         let reason = if let EffectResult::OnForge { answer } = result {
             match answer {
                 ForgeAnswer::Merged { sha } => return self.check_landed(sha),
@@ -159,11 +162,28 @@ impl PhaseFlow<'_> {
             if problem.kind == Kind::SteeringUnapproved {
                 return self.leave(OutcomeStatus::NeedsHuman, Some(problem));
             }
+            if !is_final(&problem) {
+                // Its answer may be lost. The next try asks first what became of it.
+                return if self.state.tries < MOST_MERGE_TRIES {
+                    self.try_again(key, effect, &problem)
+                } else {
+                    self.unknown_whether_merged(&problem)
+                };
+            }
             problem.to_string()
         } else {
             "no answer from the forge".to_owned()
         };
         self.not_merged(&reason);
+    }
+
+    /// The forge could not be asked what became of the merge.
+    fn unknown_whether_merged(&mut self, problem: &Problem) {
+        let problem = unknown(problem);
+        if self.terms.whole().is_some() {
+            return self.announce(Some(problem));
+        }
+        self.leave(OutcomeStatus::NeedsHuman, Some(problem));
     }
 
     /// The forge merges it later, onto whatever its base is then.
@@ -462,27 +482,4 @@ fn missing_of(report: &Verification) -> Vec<Layer> {
         })
     });
     missing.collect()
-}
-
-/// What the message of a merge that was not made begins with.
-const NOT_MERGED: &str = "the pull request was not merged: ";
-
-/// The reason alone.
-fn not_merged_because(problem: &Problem) -> &str {
-    let message = problem.message.as_str();
-    message.strip_prefix(NOT_MERGED).unwrap_or(message)
-}
-
-fn not_merged(reason: &str) -> Problem {
-    Problem::new(Kind::NotMerged, format!("{NOT_MERGED}{reason}"))
-        .hint("resolve that, then merge it by hand")
-}
-
-/// The queue merges onto a base that nobody knows yet, so drive cannot have verified the result.
-fn queued() -> Problem {
-    Problem::new(
-        Kind::MergeQueued,
-        "the pull request waits in the merge queue of its base",
-    )
-    .hint("the forge merges it when its checks pass; drive did not verify what will land")
 }

@@ -3,7 +3,7 @@
 use crate::common::team_request;
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};
 use drive_core::ids::CommitSha;
-use drive_core::problem::Kind;
+use drive_core::problem::{Kind, Problem};
 use drive_core::review::LastWord;
 use drive_core::run::{
     DoneWhen, Effect, EffectResult, ForgeAnswer, OutcomeStatus, Request, RunKind,
@@ -101,10 +101,25 @@ fn a_merge_that_the_forge_refuses_is_left_to_a_person() {
         )
     );
     assert_eq!(team(&run).merged, None);
-    let mut scene = Scene {
-        fails: Some("merge"),
-        ..Scene::reviews(&[APPROVED])
+}
+
+#[test]
+fn a_merge_whose_answer_is_lost_is_asked_for_again_before_anything_is_said() {
+    let lost = || EffectResult::Failed {
+        problem: Problem::new(Kind::ForgeUnreachable, "the connection was closed"),
     };
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("merge", [lost(), lost()]);
+    let run = scene.fly(merging(TeamMode::Pingpong));
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
+    assert_eq!(scene.performed_as("merge").len(), 3);
+
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers("merge", std::iter::repeat_with(lost).take(20));
     let run = scene.fly(merging(TeamMode::Pingpong));
     assert_eq!(end(&run).1, Some(Kind::NotMerged));
+    let failure = run.outcome.unwrap().failure.unwrap();
+    let message = "it is unknown whether the pull request was merged";
+    assert!(failure.message.starts_with(message), "{failure}");
+    assert_eq!(scene.performed_as("merge").len(), 6);
 }

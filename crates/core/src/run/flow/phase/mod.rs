@@ -217,7 +217,7 @@ impl PhaseFlow<'_> {
             Stage::CheckingClaims => self.claims_checked(key, effect, result),
             Stage::Announcing { posts } => self.announced(posts, (key, effect), &result),
             Stage::Verifying => self.verified(result),
-            Stage::Promoting => self.merged(result),
+            Stage::Promoting => self.merged((key, effect), result),
             Stage::Landing => self.landed(result),
             // The worker has nothing under way then.
             Stage::Polling | Stage::Watching => {}

@@ -1,0 +1,33 @@
+//! Why a pull request was not merged, in words.
+
+use crate::problem::{Kind, Problem};
+
+/// What the message of a merge that was not made begins with.
+pub(super) const NOT_MERGED: &str = "the pull request was not merged: ";
+
+/// The reason alone.
+pub(super) fn not_merged_because(problem: &Problem) -> &str {
+    let message = problem.message.as_str();
+    message.strip_prefix(NOT_MERGED).unwrap_or(message)
+}
+
+pub(super) fn not_merged(reason: &str) -> Problem {
+    Problem::new(Kind::NotMerged, format!("{NOT_MERGED}{reason}"))
+        .hint("resolve that, then merge it by hand")
+}
+
+/// The queue merges onto a base that nobody knows yet, so drive cannot have verified the result.
+pub(super) fn queued() -> Problem {
+    Problem::new(
+        Kind::MergeQueued,
+        "the pull request waits in the merge queue of its base",
+    )
+    .hint("the forge merges it when its checks pass; drive did not verify what will land")
+}
+
+/// The forge did not say what became of the merge.
+pub(super) fn unknown(problem: &Problem) -> Problem {
+    let message = format!("it is unknown whether the pull request was merged: {problem}");
+    Problem::new(Kind::NotMerged, message)
+        .hint("look at the pull request, and merge it by hand if it is still open")
+}
