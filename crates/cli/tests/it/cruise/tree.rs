@@ -109,6 +109,7 @@ fn a_root_builds_its_tasks_and_runs_list_shows_the_tree() {
     let ids: Vec<&str> = listed
         .stdout
         .lines()
+        .skip(1)
         .map(|line| &line[..line.find(" succeeded").unwrap()])
         .collect();
     let ids: Vec<&str> = ids.iter().map(|id| id.trim_end()).collect();

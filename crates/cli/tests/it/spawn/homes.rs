@@ -27,7 +27,7 @@ fn copies(world: &World) -> Vec<std::path::PathBuf> {
         .collect()
 }
 
-fn assert_only_the_log_is_left(world: &World, run: &str) {
+fn assert_only_the_logs_are_left(world: &World, run: &str) {
     assert_eq!(copies(world), Vec::<std::path::PathBuf>::new());
     let folder = world.path("state/runs").join(run);
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -36,7 +36,7 @@ fn assert_only_the_log_is_left(world: &World, run: &str) {
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         names.sort();
-        assert_eq!(names, ["agent.log", "input.json"]);
+        assert_eq!(names, ["agent.log", "events.jsonl", "input.json"]);
     }
     let login = std::fs::read_to_string(world.path("home/.agentrc"));
     assert_eq!(login.unwrap(), LOGIN, "the user's own stays");
@@ -59,7 +59,7 @@ fn a_home_goes_with_its_agent_however_that_ends() {
             _ => text(&run["kept"][0]),
         };
         assert_eq!(world.git(&format!("show {seen}:seen.txt")), "yes");
-        assert_only_the_log_is_left(&world, &text(&run["runId"]));
+        assert_only_the_logs_are_left(&world, &text(&run["runId"]));
     }
 }
 
@@ -74,7 +74,7 @@ fn a_home_that_a_killed_drive_left_goes_with_the_next_command() {
         kill_process(pid, Signal::KILL).unwrap();
         child.wait().unwrap();
         let runs = world.drive(&["runs", "list", "--json"]).document();
-        assert_only_the_log_is_left(&world, &text(&runs["runs"][0]["runId"]));
+        assert_only_the_logs_are_left(&world, &text(&runs["runs"][0]["runId"]));
         assert_eq!(world.survivors(), Vec::<String>::new());
     }
 }
