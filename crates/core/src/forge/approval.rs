@@ -278,12 +278,31 @@ const LIKED_WORDS: usize = 6;
 
 /// Whether the text of an approval asks for something. In doubt it does: a request that is overlooked
 /// is lost, and praise that is taken for one costs a round.
-pub(super) fn asks_for_something(body: &str) -> bool {
+fn asks_for_something(body: &str) -> bool {
+    let text = own_words(body);
+    is_open(body, &text)
+        || sentences(&text)
+            .map(words)
+            .any(|one| asks(&one) || !is_praise(&one))
+}
+
+/// Whether a text asks for something in so many words.
+pub(super) fn asks_expressly(body: &str) -> bool {
+    let text = own_words(body);
+    is_open(body, &text) || sentences(&text).map(words).any(|one| asks(&one))
+}
+
+/// The text without quotations, in small letters.
+fn own_words(body: &str) -> String {
     let quoted = |line: &str| line.trim_start().starts_with('>');
-    let has_block = body.contains("```") || body.contains("- [ ]") || body.contains("* [ ]");
     let text: Vec<&str> = body.lines().filter(|line| !quoted(line)).collect();
-    let text = text.join("\n").to_lowercase();
-    has_block || text.contains('?') || sentences(&text).any(is_request)
+    text.join("\n").to_lowercase()
+}
+
+/// Whether it asks a question, or has a block or an open box.
+fn is_open(body: &str, text: &str) -> bool {
+    let has_block = body.contains("```") || body.contains("- [ ]") || body.contains("* [ ]");
+    has_block || text.contains('?')
 }
 
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
@@ -294,10 +313,13 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
         .filter(|part| !part.is_empty())
 }
 
-fn is_request(sentence: &str) -> bool {
+fn words(sentence: &str) -> Vec<&str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '\'' || c == '’';
-    let words = sentence.split(|c: char| !is_word(c));
-    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let words = sentence.split(move |c: char| !is_word(c));
+    words.filter(|word| !word.is_empty()).collect()
+}
+
+fn asks(words: &[&str]) -> bool {
     let text = format!(" {} ", words.join(" ").replace('’', "'"));
     let has = |all: &[&str]| all.iter().any(|word| text.contains(&format!(" {word} ")));
     if has(&STRONG) {
@@ -310,10 +332,7 @@ fn is_request(sentence: &str) -> bool {
         "should work",
     ]);
     let is_verb = words.first().is_some_and(|first| VERBS.contains(first));
-    if is_verb || (has(&REQUESTS) && !is_hope) {
-        return true;
-    }
-    !is_praise(&words)
+    is_verb || (has(&REQUESTS) && !is_hope)
 }
 
 /// Whether a sentence only praises. A word that is not known to praise may name a problem.

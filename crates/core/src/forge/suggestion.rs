@@ -1,7 +1,7 @@
 //! Suggestions: a block in a comment on lines, which replaces exactly these lines.
 
 use super::LineOrigin;
-use super::approval::asks_for_something;
+use super::approval::asks_expressly;
 
 /// The first line of a block that is a suggestion.
 const OPENS: &str = "```suggestion";
@@ -34,7 +34,7 @@ pub fn suggested(body: &str) -> Option<Vec<String>> {
     }
     let words = words.join("\n");
     let is_short = words.split_whitespace().count() <= LEAD_IN;
-    found.filter(|_| is_short && !asks_for_something(&words))
+    found.filter(|_| is_short && !asks_expressly(&words))
 }
 
 /// A replacement of lines, counted from one.
