@@ -24,14 +24,14 @@ pub enum Action {
     Run {
         /// The run.
         id: RunId,
-        /// What.
+        /// What to do with it.
         act: RunAct,
     },
     /// Something about a pull request of the local forge.
     Pull {
         /// Its number.
         number: PrNumber,
-        /// What.
+        /// What to do with it.
         act: PullAct,
     },
 }

@@ -48,7 +48,8 @@ enum SandboxCommand {
     },
 }
 
-/// What git in a sandbox must not do: its configuration was in the hands of an agent.
+/// Keeps git from running the hooks and the file monitor of a sandbox. What else an agent may have put into
+/// its configuration (filters, aliases, a pager) still runs, so the user is warned.
 const SAFE_GIT: [(&str, &str); 5] = [
     ("GIT_CONFIG_COUNT", "2"),
     ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
@@ -123,7 +124,8 @@ fn open(app: &App, wiring: &Wiring, id: &str, print: bool) -> Outcome {
     let shell = app.environment().get("SHELL").map(OsString::from);
     let shell = shell.unwrap_or_else(|| "/bin/sh".into());
     app.output().narrate(format_args!(
-        "a shell in {path}; an agent wrote these files, so look before you run any"
+        "a shell in {path}; an agent wrote these files and could change git's settings here, so look \
+         before you run any of them, or git"
     ));
     // What the shell ended with is what its last command did, and no failure of drive.
     let _ = run_in_foreground(&shell, &sandbox.path, &SAFE_GIT)?;
