@@ -108,8 +108,9 @@ fn a_failed_check_is_fixed_before_a_team_merges() {
 }
 
 #[test]
-fn a_pull_request_that_cannot_be_read_is_not_merged() {
+fn a_pull_request_that_cannot_be_read_is_not_merged_until_it_was() {
     let (arena, team) = in_verification();
+    hub(&arena).comment(REPO, "ann", 1, "STOP: say hello first.");
     // As often as one reading tries.
     hub(&arena).inject(Fault {
         method: "GET",
@@ -119,6 +120,10 @@ fn a_pull_request_that_cannot_be_read_is_not_merged() {
         kind: FaultKind::Unavailable,
     });
     let ended = arena.checked(let_go(&arena, team));
-    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert_eq!(
+        (ended.code, &ended.document["failure"]["kind"]),
+        (Some(1), &json!("objected")),
+        "{ended:?}"
+    );
     assert!(!arena.seen().is_merged);
 }
