@@ -18,17 +18,22 @@ const MOST_BYTES: u32 = 64 << 20;
 pub(super) struct Request {
     #[serde(with = "drive_core::serde_path")]
     pub(super) executable: PathBuf,
+    #[serde(with = "words::one")]
     pub(super) arg0: OsString,
+    #[serde(with = "words::list")]
     pub(super) args: Vec<OsString>,
     #[serde(with = "drive_core::serde_path")]
     pub(super) cwd: PathBuf,
+    #[serde(with = "words::pairs")]
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) limits: Limits,
     pub(super) writes: Writes,
     pub(super) tmp: Option<PathBuf>,
-    /// As bytes: a repository's name may be no text.
+    #[serde(with = "words::list")]
     pub(super) protected: Vec<OsString>,
+    #[serde(with = "words::list")]
     pub(super) hidden: Vec<OsString>,
+    #[serde(with = "words::list")]
     pub(super) shown: Vec<OsString>,
     pub(super) layered: Vec<LayeredFolder>,
     pub(super) network: NetworkAccess,
@@ -53,6 +58,83 @@ impl Request {
     /// Whether its questions about names are answered.
     pub(super) fn answers_names(&self) -> bool {
         self.reports_names || !self.reach.is_nothing()
+    }
+}
+
+/// Serde for words of the system, which need not be text: a string where they are, as they nearly
+/// always are. Serde itself writes every byte as a number.
+mod words {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::ffi::OsString;
+    use std::path::PathBuf;
+
+    #[derive(Serialize, Deserialize)]
+    struct Word(#[serde(with = "drive_core::serde_path")] PathBuf);
+
+    impl Word {
+        fn of(word: &OsString) -> Self {
+            Self(word.into())
+        }
+
+        fn into_inner(self) -> OsString {
+            self.0.into_os_string()
+        }
+    }
+
+    pub(super) mod one {
+        use super::*;
+
+        pub(in super::super) fn serialize<S: Serializer>(
+            word: &OsString,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            Word::of(word).serialize(serializer)
+        }
+
+        pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+            deserializer: D,
+        ) -> Result<OsString, D::Error> {
+            Word::deserialize(deserializer).map(Word::into_inner)
+        }
+    }
+
+    pub(super) mod list {
+        use super::*;
+
+        pub(in super::super) fn serialize<S: Serializer>(
+            words: &[OsString],
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            serializer.collect_seq(words.iter().map(Word::of))
+        }
+
+        pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+            deserializer: D,
+        ) -> Result<Vec<OsString>, D::Error> {
+            let words = Vec::<Word>::deserialize(deserializer)?;
+            Ok(words.into_iter().map(Word::into_inner).collect())
+        }
+    }
+
+    pub(super) mod pairs {
+        use super::*;
+
+        pub(in super::super) fn serialize<S: Serializer>(
+            pairs: &[(OsString, OsString)],
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            serializer.collect_seq(pairs.iter().map(|(a, b)| (Word::of(a), Word::of(b))))
+        }
+
+        pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+            deserializer: D,
+        ) -> Result<Vec<(OsString, OsString)>, D::Error> {
+            let pairs = Vec::<(Word, Word)>::deserialize(deserializer)?;
+            let pairs = pairs.into_iter();
+            Ok(pairs
+                .map(|(a, b)| (a.into_inner(), b.into_inner()))
+                .collect())
+        }
     }
 }
 
@@ -137,6 +219,8 @@ fn read_sized(from: &mut impl Read, length: u32, into: &mut Vec<u8>) -> io::Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::os::unix::ffi::OsStringExt;
 
     #[test]
     fn events_come_back_as_they_were_put_and_a_cut_one_is_an_error() {
@@ -162,5 +246,33 @@ mod tests {
     fn a_length_out_of_bounds_is_refused_before_memory_is_taken() {
         let bytes = [event::STDOUT, 255, 255, 255, 255];
         assert!(read_event(&mut &bytes[..], &mut Vec::new()).is_err());
+    }
+
+    #[derive(Serialize, Deserialize)]
+    struct Said {
+        #[serde(with = "words::one")]
+        one: OsString,
+        #[serde(with = "words::list")]
+        list: Vec<OsString>,
+        #[serde(with = "words::pairs")]
+        pairs: Vec<(OsString, OsString)>,
+    }
+
+    proptest! {
+        #[test]
+        fn any_word_survives_the_way_to_the_helper(bytes: Vec<u8>) {
+            let word = OsString::from_vec(bytes);
+            let said = Said {
+                one: word.clone(),
+                list: vec![word.clone()],
+                pairs: vec![(word.clone(), word.clone())],
+            };
+            let mut written = Vec::new();
+            write_json(&mut written, &said).unwrap();
+            let back: Said = read_json(&mut &written[..]).unwrap().unwrap();
+            prop_assert_eq!(&back.one, &word);
+            prop_assert_eq!(back.list, vec![word.clone()]);
+            prop_assert_eq!(back.pairs, vec![(word.clone(), word)]);
+        }
     }
 }
