@@ -1,7 +1,7 @@
 //! Tracked folders and submodules of an index.
 
+use super::Call;
 use super::call::path_from;
-use super::{Answer, Call};
 use drive_core::Problem;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -23,14 +23,14 @@ impl Tracked {
     pub(crate) fn by_index(call: Call<'_>) -> Result<Self, Problem> {
         call.args(["ls-files", "--stage", "-z"])
             .ok()
-            .map(|answer| Self::read(&answer))
+            .map(|answer| Self::read(answer.fields()))
     }
 
     /// Rows that begin with the mode and end with a tab and the path.
-    fn read(answer: &Answer) -> Self {
+    pub(crate) fn read<'a>(rows: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut folders: HashSet<&[u8]> = HashSet::new();
         let mut links = BTreeSet::new();
-        for row in answer.fields() {
+        for row in rows {
             let Some(tab) = row.iter().position(|byte| *byte == b'\t') else {
                 continue;
             };

@@ -192,6 +192,8 @@ struct Saver<'a> {
     head: OnceCell<CommitSha>,
     /// Changed before anything is read, so that the sandbox's own index stays as it is.
     index: ScratchIndex,
+    /// What that index tracks.
+    tracked: OnceCell<Tracked>,
 }
 
 impl<'a> Saver<'a> {
@@ -205,6 +207,7 @@ impl<'a> Saver<'a> {
             at: all.inside(record),
             users: Location::bare(&record.sandbox.git_dir),
             head: OnceCell::new(),
+            tracked: OnceCell::new(),
         })
     }
 
@@ -216,6 +219,14 @@ impl<'a> Saver<'a> {
         let head = git::resolve(self.git, &self.at, "HEAD")
             .or_else(|_| git::resolve(self.git, &self.at, &self.record.sandbox.base_sha))?;
         Ok(self.head.get_or_init(|| head))
+    }
+
+    fn tracked(&self) -> Result<&Tracked, Problem> {
+        if let Some(tracked) = self.tracked.get() {
+            return Ok(tracked);
+        }
+        let tracked = Tracked::by_index(self.call(Touches::Objects))?;
+        Ok(self.tracked.get_or_init(|| tracked))
     }
 
     fn in_progress(&self) -> Result<Option<InProgress>, Problem> {
@@ -240,6 +251,7 @@ impl<'a> Saver<'a> {
             if !self.absorb_nested(&status, &folder)? {
                 break;
             }
+            self.tracked = OnceCell::new();
             status = self.look(&folder)?;
         }
         self.require_keepable(&status, &folder)?;
@@ -263,16 +275,16 @@ impl<'a> Saver<'a> {
     /// Makes plain folders of the repositories in the sandbox that are no submodules; whether there
     /// were any.
     fn absorb_nested(&self, status: &Status, folder: &Path) -> Result<bool, Problem> {
-        let tracked = Tracked::by_index(self.call(Touches::Objects))?;
+        let tracked = self.tracked()?;
         let has_git = |path: &PathBuf| git::has_entry(&folder.join(path), ".git");
-        let declared = git::declared(self.call(Touches::Objects), "")?;
         // Where files are tracked, git does not show one. One that was ignored later is only told as
         // a submodule that is gone.
         let links = tracked.links.iter().chain(&status.submodules);
-        let links: BTreeSet<PathBuf> = links
-            .filter(|path| has_git(path) && !declared.contains(*path))
-            .cloned()
-            .collect();
+        let mut links: BTreeSet<PathBuf> = links.filter(|path| has_git(path)).cloned().collect();
+        if !links.is_empty() {
+            let declared = git::declared(self.call(Touches::Objects), "")?;
+            links.retain(|path| !declared.contains(path));
+        }
         let folders = tracked.folders.iter().filter(|path| has_git(path));
         let all: BTreeSet<&PathBuf> = folders.chain(&links).chain(&status.nested).collect();
         for path in &all {
@@ -324,10 +336,9 @@ impl<'a> Saver<'a> {
             let what = format!("the changes in submodule `{}`", path.display());
             return Err(cannot_keep(id, &what));
         }
-        let tracked = Tracked::by_index(self.call(Touches::Objects))?;
+        let tracked = self.tracked()?;
         let modules = self.own.join("modules");
-        if let Some(what) = nested::find_unsavable(self.git, &self.at, &tracked, folder, &modules)?
-        {
+        if let Some(what) = nested::find_unsavable(self.git, &self.at, tracked, folder, &modules)? {
             return Err(cannot_keep(id, &what));
         }
         self.require_pushed()
@@ -343,31 +354,38 @@ impl<'a> Saver<'a> {
 
     /// A copy of the index without the flags that hide changes. A fresh one where there is none to
     /// copy.
-    fn copy_index(&self) -> Result<(), Problem> {
+    fn copy_index(&mut self) -> Result<(), Problem> {
         let copied = self.index.copy_own().is_ok() && self.unhide().is_ok();
         if copied {
             return Ok(());
         }
+        self.tracked.take();
         self.call(Touches::Files)
             .args(["read-tree", self.head()?])
             .ok()
             .map(drop)
     }
 
+    /// Removes the flags, and notes what is tracked: one look tells both.
     fn unhide(&self) -> Result<(), Problem> {
         let answer = self
             .call(Touches::Objects)
-            .args(["ls-files", "-v", "-z"])
+            .args(["ls-files", "-v", "--stage", "-z"])
             .ok()?;
+        let rows = answer.fields().filter_map(|row| row.split_at_checked(2));
+        let tracked = Tracked::read(rows.map(|(_, row)| row));
+        self.tracked.get_or_init(|| tracked);
         let mut hidden = Vec::new();
         for row in answer.fields() {
-            let Some((tag, path)) = row.split_at_checked(2) else {
+            let tab = row.iter().position(|byte| *byte == b'\t');
+            let (Some(tag), Some(tab)) = (row.first(), tab) else {
                 continue;
             };
+            let path = &row[tab + 1..];
             // Lower case: assumed unchanged. `S`: skipped, as in a sparse checkout; then it counts
             // only where the file is there.
-            let skipped = tag[0].eq_ignore_ascii_case(&b's');
-            let is_hidden = tag[0].is_ascii_lowercase() || skipped;
+            let skipped = tag.eq_ignore_ascii_case(&b's');
+            let is_hidden = tag.is_ascii_lowercase() || skipped;
             let is_there = || {
                 self.folder().is_some_and(|folder| {
                     folder.join(git::path_from(path)).symlink_metadata().is_ok()

@@ -5,7 +5,7 @@ use super::record::Record;
 use super::{GitSandboxes, gone, inside, keep, refs, storage_problem};
 use crate::git::{self, Call, IgnoredFiles, Location, Touches};
 use drive_core::Problem;
-use drive_core::ids::BranchName;
+use drive_core::ids::{BranchName, CommitSha};
 use drive_core::sandbox::{InProgress, KeptWork, Stage};
 use std::ffi::OsString;
 
@@ -14,23 +14,25 @@ use std::ffi::OsString;
 pub(super) fn roll_back(
     all: &GitSandboxes,
     record: &Record,
-    to: &str,
+    to: &CommitSha,
 ) -> Result<Option<KeptWork>, Problem> {
     if record.stage != Stage::Ready {
         return Err(gone(&record.sandbox.id));
     }
     make_safe(all, record)?;
     let at = all.inside(record);
-    let to = git::resolve(&all.git, &at, to)?;
-    let _held = git::take(&all.git, &record.sandbox, &at, std::slice::from_ref(&to))?;
+    let taken = git::take(&all.git, &record.sandbox, &at, std::slice::from_ref(to));
+    // A commit that nobody has is told as such.
+    let _held =
+        taken.or_else(|problem| git::resolve(&all.git, &at, to).and(Err::<_, Problem>(problem)))?;
     let own = record.sandbox.path.join(".git");
     // A stale lock would stop the next agent. A lock that is held fails the calls below.
     clear_lock(&own.join("index.lock"), &at)?;
-    if keep::shows(all, record, &to)? {
-        git::put_branch(&all.git, &record.sandbox, &to)?;
+    if keep::shows(all, record, to)? {
+        git::put_branch(&all.git, &record.sandbox, to)?;
         return Ok(None);
     }
-    let mut kept = keep::keep_after(all, record, &to)?;
+    let mut kept = keep::keep_after(all, record, to)?;
     let call = || all.git.call_at(at.clone(), Touches::Files);
     if let Some(quit) = git::load_in_progress(&all.git, &at, &own)?.and_then(quitting) {
         call().args(quit).ok()?;
@@ -43,15 +45,15 @@ pub(super) fn roll_back(
     if let Some(branch) = branch_left_behind(all, record, &at, &safe)? {
         let forced = ["checkout", "--quiet", "--force"];
         call().args(forced).arg(branch.as_str()).arg("--").ok()?;
-        let behind = keep::keep_after(all, record, &to)?;
+        let behind = keep::keep_after(all, record, to)?;
         kept = kept.or(behind);
     }
-    reset(record, &to, call)?;
+    reset(record, to, call)?;
     // A file that the work's own `.gitignore` covered is untracked only now.
-    let uncovered = keep::keep_after(all, record, &to)?;
+    let uncovered = keep::keep_after(all, record, to)?;
     kept = kept.or(uncovered);
     clean(all, record, &at)?;
-    git::put_branch(&all.git, &record.sandbox, &to)?;
+    git::put_branch(&all.git, &record.sandbox, to)?;
     Ok(kept)
 }
 
