@@ -127,6 +127,10 @@ fn take_with(
     paths: Paths,
     tip: Option<&CommitSha>,
 ) -> Result<Held, Problem> {
+    let missing = Take::missing(git, &sandbox.git_dir, wanted)?;
+    if missing.is_empty() && paths == Paths::Any {
+        return Ok(Held::default());
+    }
     let known = git
         .call_at(Location::bare(&sandbox.git_dir), Touches::Objects)
         .args(["for-each-ref", "--format=%(objectname)"])
@@ -146,7 +150,7 @@ fn take_with(
         paths,
         tip,
     };
-    take.commits(wanted)
+    take.commits(wanted, &missing)
 }
 
 /// What a branch points at in a sandbox.

@@ -72,8 +72,11 @@ impl Drop for Held {
 
 impl Take<'_> {
     /// Takes these commits, with everything that they need.
-    pub(crate) fn commits(&self, wanted: &[CommitSha]) -> Result<Held, Problem> {
-        let missing = self.missing(wanted)?;
+    pub(crate) fn commits(
+        &self,
+        wanted: &[CommitSha],
+        missing: &[CommitSha],
+    ) -> Result<Held, Problem> {
         if missing.is_empty() {
             if self.paths == Paths::Checked {
                 for commit in wanted {
@@ -83,12 +86,12 @@ impl Take<'_> {
             return Ok(Held::default());
         }
         let waiting = Waiting::make(self.to)?;
-        let packed = self.pack(&missing, &waiting.pack())?;
+        let packed = self.pack(missing, &waiting.pack())?;
         let name = self.index(&waiting)?;
-        for commit in &missing {
+        for commit in missing {
             self.check_kind(&waiting, commit)?;
         }
-        self.check_count(&waiting, &missing, packed)?;
+        self.check_count(&waiting, missing, packed)?;
         if self.paths == Paths::Checked {
             // What was only saved before is checked when it comes to a branch.
             for commit in wanted {
@@ -99,10 +102,15 @@ impl Take<'_> {
     }
 
     /// Those of the commits that the repository does not have.
-    fn missing(&self, wanted: &[CommitSha]) -> Result<Vec<CommitSha>, Problem> {
+    pub(crate) fn missing(
+        git: &Git,
+        to: &Path,
+        wanted: &[CommitSha],
+    ) -> Result<Vec<CommitSha>, Problem> {
         let list: String = wanted.iter().map(|sha| format!("{sha}\n")).collect();
-        let answer = self
-            .outside(Touches::Objects)
+        let answer = git
+            .call_at(Location::bare(to), Touches::Objects)
+            .config("core.commitGraph", "false")
             .args(["cat-file", "--batch-check=%(objectname) %(objecttype)"])
             .stdin(list)
             .ok()?;

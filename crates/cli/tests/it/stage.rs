@@ -5,6 +5,8 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Names the work, writes a file, and appends to it whatever it is asked to fix.
@@ -201,6 +203,24 @@ impl Stage {
         let ended = self.drive(&["pr", "show", "1"]);
         assert_eq!(ended.code, Some(0), "{ended:?}");
         ended.document
+    }
+}
+
+/// How long something may take that a test waits for.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Waits until something holds. What takes long to find out is asked for less often: other tests have
+/// something to do meanwhile.
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let begun = Instant::now();
+        if holds() {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{what} did not come");
+        let pause = (3 * begun.elapsed()).min(Duration::from_millis(500));
+        sleep(pause.max(Duration::from_millis(50)));
     }
 }
 

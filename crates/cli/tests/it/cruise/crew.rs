@@ -1,5 +1,6 @@
 //! Scripts that plan, review and fix.
 
+pub(crate) use crate::stage::until;
 use crate::stage::{Ended, Stage, ended};
 use drive_core::forge::Permission;
 use drive_testkit::github::Simulator;
@@ -7,8 +8,6 @@ use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Child;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 /// Plans, and answers every comment with one more line in a file. Whoever says "Please wait" decides
 /// when it goes on.
@@ -37,17 +36,6 @@ esac
 pub(crate) const APPROVES: &str = "cat > /dev/null\necho '{\"verdict\": \"approved\"}'\n";
 
 pub(crate) const QUICK: &str = "[cruise]\npoll_initial = \"100ms\"\npoll_max = \"400ms\"\n";
-
-const PATIENCE: Duration = Duration::from_secs(120);
-
-/// Waits until something holds.
-pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < deadline, "{what} did not come");
-        sleep(Duration::from_millis(50));
-    }
-}
 
 /// The only cruise, as `status` shows it.
 pub(crate) fn status(stage: &Stage) -> Value {

@@ -1,6 +1,7 @@
 //! The same stage on either forge, with scripts or the real CLIs as agents, so that a case is told
 //! once and holds on all.
 
+pub(crate) use crate::stage::until;
 use crate::stage::{Ended, Stage, said};
 use crate::team::opening::{Hub, Real, simulator_of};
 use drive_adapters::clock::SystemClock;
@@ -18,12 +19,8 @@ use drive_testkit::interop::Cli;
 use serde_json::Value;
 use std::fs;
 use std::sync::Arc;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 pub(crate) const REPO: &str = "acme/widgets";
-/// Only a team that hangs meets it.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A stage, and the forge its pull requests are on.
 pub(crate) struct Arena {
@@ -314,14 +311,6 @@ impl Arena {
         let git = Git::new(Arc::new(BoundedRunner::new()), &environment);
         let repo = self.stage.path("repo/.git");
         LocalForge::open(database, git, Arc::new(SystemClock), &repo).unwrap()
-    }
-}
-
-pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < deadline, "{what} did not come");
-        sleep(Duration::from_millis(50));
     }
 }
 
