@@ -39,13 +39,7 @@ impl PhaseFlow<'_> {
         if self.run.work.pull_request.is_none() {
             return self.not_merged("no pull request is open");
         }
-        if self.objection().is_some() {
-            return self.objected_to();
-        }
-        if let Some(problem) = self.interruption().or_else(|| self.unfixed()) {
-            return self.say_not_merged(problem);
-        }
-        if let Some(problem) = self.against_merge() {
+        if let Some(problem) = self.standing() {
             return self.say_not_merged(problem);
         }
         let Some(base) = self.base() else {
@@ -223,8 +217,8 @@ impl PhaseFlow<'_> {
             self.state.end = None;
             return self.close_batch();
         }
-        if self.objection().is_some() {
-            return self.objected_to();
+        if let Some(problem) = self.objected_to() {
+            return self.say_not_merged(problem);
         }
         if self.pending_checks().is_some() {
             // They are waited for, within their limit.
@@ -260,11 +254,20 @@ impl PhaseFlow<'_> {
         Some(problem.hint("settle it on the pull request, then merge it by hand"))
     }
 
-    fn objected_to(&mut self) {
+    /// What people and checks have against a merge of the commit, as far as they were read.
+    pub(super) fn standing(&self) -> Option<Problem> {
+        self.objected_to()
+            .or_else(|| self.interruption())
+            .or_else(|| self.unfixed())
+            .or_else(|| self.against_merge())
+    }
+
+    /// A standing request for changes.
+    pub(super) fn objected_to(&self) -> Option<Problem> {
+        self.objection()?;
         let who = objected(&self.state.watch.objections);
-        let problem = Problem::new(Kind::Objected, format!("{NOT_MERGED}{who}"))
-            .hint("resolve what the review asks for, or dismiss it, then merge it by hand");
-        self.say_not_merged(problem);
+        let problem = Problem::new(Kind::Objected, format!("{NOT_MERGED}{who}"));
+        Some(problem.hint("resolve what the review asks for, or dismiss it, then merge it by hand"))
     }
 
     /// Says on the pull request, which stays open, why it was not merged.

@@ -58,6 +58,9 @@ pub struct Whole {
     /// Why only a person can merge that commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left: Option<String>,
+    /// Whether that is because of what people or checks have against it, which may change.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub blocked: bool,
     /// The commit that a person approved after drive could not merge it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved: Option<CommitSha>,

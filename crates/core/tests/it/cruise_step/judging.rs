@@ -43,7 +43,7 @@ fn whole(level: Level) -> WholeTerms {
     }
 }
 
-fn terms(level: Level) -> PhaseTerms {
+pub(super) fn terms(level: Level) -> PhaseTerms {
     PhaseTerms {
         makes: Makes::Whole {
             whole: Box::new(whole(level)),

@@ -1,11 +1,13 @@
 //! The branch of a cruise moves while a fix for it is verified.
 
-use super::judging::{FAILS, checks, scene};
+use super::judging::{FAILS, checks, scene, terms};
+use super::scene::Scene;
 use crate::common;
 use drive_core::agent::Role;
 use drive_core::ids::CommitSha;
 use drive_core::run::{
-    Approved, Effect, EffectResult, ForgeAnswer, Level, LineAct, MergeWhen, PollResult,
+    Approved, DoneWhen, Effect, EffectResult, ForgeAct, ForgeAnswer, Level, LineAct, MergeWhen,
+    Objected, PollResult, Timer,
 };
 
 #[test]
@@ -73,6 +75,82 @@ fn an_approval_that_a_merge_was_refused_for_merges_it_once() {
     scene.settle();
     scene.sees(approved());
     assert_eq!(scene.acts("merge").len(), 2, "{:?}", scene.names());
+    assert!(scene.run.outcome.is_some(), "{:?}", scene.names());
+}
+
+fn objected(by: Option<&str>) -> PollResult {
+    let one = |by: &str| Objected {
+        by: by.into(),
+        head: Some(scene_head()),
+        url: None,
+    };
+    PollResult {
+        objections: Some(by.map(one).into_iter().collect()),
+        ..PollResult::default()
+    }
+}
+
+/// The commit statuses that were set: whether they are green.
+fn statuses(scene: &Scene) -> Vec<bool> {
+    let set = scene.acts("setStatus").into_iter().filter_map(|act| {
+        if let ForgeAct::SetStatus { passed, .. } = act {
+            Some(*passed)
+        } else {
+            None
+        }
+    });
+    set.collect()
+}
+
+/// Commits that passed everything, and wait for a person to merge them.
+fn ready() -> Scene {
+    let mut terms = terms(Level::Basic);
+    terms.done = DoneWhen::Merged { auto: false };
+    let mut scene = Scene::begin(terms);
+    scene.line = Some(CommitSha::new("c".repeat(40)));
+    scene.settle();
+    assert_eq!(statuses(&scene), [true]);
+    scene
+}
+
+#[test]
+fn a_commit_that_was_called_ready_is_not_while_somebody_requests_changes() {
+    let mut scene = ready();
+    scene.sees(objected(Some("ann")));
+    scene.sees(objected(Some("ann")));
+    assert_eq!(statuses(&scene), [true, false], "{:?}", scene.names());
+    let said = scene.bodies();
+    let told = said
+        .iter()
+        .filter(|body| body.contains("ann requests changes"));
+    assert_eq!(told.count(), 1, "{said:?}");
+    scene.sees(objected(None));
+    assert_eq!(statuses(&scene), [true, false, true]);
+    let verified = scene.names().into_iter().filter(|name| *name == "verify");
+    assert_eq!(verified.count(), 2, "{:?}", scene.names());
+}
+
+#[test]
+fn a_request_for_changes_during_the_verification_keeps_the_status_from_turning_green() {
+    let mut scene = scene(Level::Basic, &[]);
+    scene.settle_until(
+        |effect| matches!(effect, Effect::Verify { base, .. } if base.branch.as_str() == "main"),
+    );
+    scene.looks.push_back(objected(Some("ann")));
+    scene.wake(Timer::Poll);
+    assert_eq!(statuses(&scene), [false], "{:?}", scene.names());
+    assert!(scene.acts("merge").is_empty());
+}
+
+#[test]
+fn a_dismissed_request_for_changes_lets_a_cruise_merge() {
+    let mut scene = scene(Level::Basic, &[]);
+    scene.looks.push_back(objected(Some("ann")));
+    scene.settle();
+    assert!(scene.acts("merge").is_empty(), "{:?}", scene.names());
+    assert_eq!(statuses(&scene), [false]);
+    scene.sees(objected(None));
+    assert_eq!(scene.acts("merge").len(), 1, "{:?}", scene.names());
     assert!(scene.run.outcome.is_some(), "{:?}", scene.names());
 }
 

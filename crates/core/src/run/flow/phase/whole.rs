@@ -196,14 +196,10 @@ impl PhaseFlow<'_> {
     pub(super) fn conclude_whole(&mut self) {
         let head = self.head();
         let is_told = head.is_some() && self.state.whole.announced == head;
-        if is_told && self.is_approved_since() {
-            if !self.hear_first() {
-                self.state.whole.approved = head;
-                self.weigh();
-            }
-            return;
+        if is_told {
+            return self.weigh_again();
         }
-        if is_told || self.waits_for_validator() {
+        if self.waits_for_validator() {
             return;
         }
         if self.review_again() {
@@ -212,6 +208,27 @@ impl PhaseFlow<'_> {
         if !self.hear_first() && !self.wait_for_checks() && !self.check_base() {
             self.check_contract();
         }
+    }
+
+    /// People were told how the commit stands. Tells them again where somebody requests changes or a check
+    /// fails since; weighs it anew where what stood in its way is gone.
+    fn weigh_again(&mut self) {
+        let since = self.objected_to().or_else(|| self.failed_checks());
+        let is_ready = self.state.whole.left.is_none();
+        if is_ready && since.is_some() {
+            return self.announce(since);
+        }
+        let is_approved = self.is_approved_since();
+        let is_free = self.state.whole.blocked && self.standing().is_none();
+        if !(is_approved || is_free) || self.hear_first() {
+            return;
+        }
+        if is_approved {
+            self.state.whole.approved = self.head();
+            // Whoever approves it has seen what was written before.
+            self.state.watch.interrupted = None;
+        }
+        self.weigh();
     }
 
     /// Whether a person approved the commit after drive could not merge it: that may be all it needed.
@@ -341,6 +358,10 @@ impl PhaseFlow<'_> {
     /// The merge would give a verified tree: people are told, and drive merges where it may.
     pub(in crate::run) fn whole_verified(&mut self, protected: Vec<String>) {
         self.state.whole.protected = protected;
+        // Somebody may have requested changes, or a check failed, while it was verified.
+        if let Some(problem) = self.objected_to().or_else(|| self.failed_checks()) {
+            return self.announce(Some(problem));
+        }
         if self.state.whole.announced == self.head() && self.state.whole.left.is_none() {
             return self.merge_or_wait();
         }
@@ -389,6 +410,7 @@ impl PhaseFlow<'_> {
                 self.state.counts.verifications
             )),
         });
+        self.state.whole.blocked = problem.is_some() && self.standing().is_some();
         self.state.whole.left = problem.map(|problem| problem.message);
         self.next_announcement(posts);
     }
