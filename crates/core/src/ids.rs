@@ -17,6 +17,11 @@ pub use tree_sha::TreeSha;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// Text that was stored or sent as the id of a git object, and is none.
+#[derive(Debug, thiserror::Error)]
+#[error("`{}` is not the full id of a git object", .0.escape_debug())]
+pub struct NotAnId(String);
+
 /// Gives an id the schema of the plain type it is stored as, so that documents do not change.
 macro_rules! schema_as {
     ($name:ident, $plain:ty) => {

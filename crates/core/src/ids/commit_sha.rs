@@ -1,10 +1,10 @@
-use super::schema_as;
+use super::{NotAnId, schema_as};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The full id of a commit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "String", into = "String")]
 pub struct CommitSha(String);
 
 schema_as!(CommitSha, String);
@@ -31,6 +31,20 @@ impl CommitSha {
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl TryFrom<String> for CommitSha {
+    type Error = NotAnId;
+
+    fn try_from(text: String) -> Result<Self, NotAnId> {
+        Self::parse(&text).ok_or(NotAnId(text))
+    }
+}
+
+impl From<CommitSha> for String {
+    fn from(sha: CommitSha) -> Self {
+        sha.0
     }
 }
 
@@ -84,10 +98,24 @@ mod tests {
     }
 
     #[test]
-    fn it_is_stored_as_bare_text_and_every_stored_one_is_read() {
-        let sha = CommitSha::new("abc");
-        assert_eq!(serde_json::to_string(&sha).unwrap(), "\"abc\"");
-        assert_eq!(serde_json::from_str::<CommitSha>("\"abc\"").unwrap(), sha);
+    fn it_is_stored_as_bare_text() {
+        let sha = CommitSha::new(SHA1);
+        let text = serde_json::to_string(&sha).unwrap();
+        assert_eq!(text, format!("\"{SHA1}\""));
+        assert_eq!(serde_json::from_str::<CommitSha>(&text).unwrap(), sha);
+    }
+
+    #[test]
+    fn a_stored_text_that_is_no_full_id_is_refused() {
+        for text in ["\"\"", "\"HEAD\"", "\"0123456\"", "7", "null"] {
+            let error = serde_json::from_str::<CommitSha>(text).unwrap_err();
+            assert!(error.is_data(), "{text}: {error}");
+        }
+        let error = serde_json::from_str::<CommitSha>("\"HEAD\"").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`HEAD` is not the full id of a git object"
+        );
     }
 
     #[test]

@@ -1,11 +1,10 @@
-use super::CommitSha;
-use super::schema_as;
+use super::{CommitSha, NotAnId, schema_as};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The full id of a tree: of all files of a commit, whoever committed them and when.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "String", into = "String")]
 pub struct TreeSha(String);
 
 schema_as!(TreeSha, String);
@@ -25,6 +24,20 @@ impl TreeSha {
     /// Its beginning, as people read it.
     pub fn short(&self) -> &str {
         self.0.get(..10).unwrap_or(&self.0)
+    }
+}
+
+impl TryFrom<String> for TreeSha {
+    type Error = NotAnId;
+
+    fn try_from(text: String) -> Result<Self, NotAnId> {
+        Self::parse(&text).ok_or(NotAnId(text))
+    }
+}
+
+impl From<TreeSha> for String {
+    fn from(sha: TreeSha) -> Self {
+        sha.0
     }
 }
 

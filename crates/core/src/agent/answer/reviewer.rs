@@ -42,8 +42,8 @@ const ANSWER_KEYS: [&str; 2] = ["verdict", "findings"];
 /// What a reviewer was shown. A verdict that stands there was quoted, not said.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown<'a> {
-    /// The commit under review. A block that names it cannot have been there before.
-    pub commit: &'a str,
+    /// The commit under review, where it is known. A block that names it cannot have been there before.
+    pub commit: Option<&'a str>,
     /// What it was asked, with an example.
     pub prompt: &'a str,
     /// The change.
@@ -118,7 +118,8 @@ fn claims(review: &Review) -> bool {
 /// Refuses a verdict on another commit, and one that was quoted.
 fn require_own(answer: &Object<'_>, shown: &Shown<'_>) -> Result<(), Inconclusive> {
     let commit = Fields::new(&answer.value).text("commit");
-    match commit.map(|commit| is_about(&commit, shown.commit)) {
+    let is_own = |named: String| shown.commit.is_some_and(|commit| is_about(&named, commit));
+    match commit.map(is_own) {
         Some(true) => Ok(()),
         Some(false) => Err(inconclusive("its verdict names another commit")),
         None => match shown.place_of(answer.text) {

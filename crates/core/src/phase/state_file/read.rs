@@ -1,5 +1,5 @@
 use super::{LONGEST_STATE_FILE, MOST_PENDING, PhaseState, STATE_FILE_VERSION};
-use crate::ids::{BranchName, CommitSha, PrNumber, SandboxId};
+use crate::ids::{BranchName, PrNumber, SandboxId};
 use crate::problem::{Kind, Problem};
 use crate::sandbox::check_folder_name;
 use crate::time::Timestamp;
@@ -68,7 +68,7 @@ fn check_branches(value: &Value) -> Result<(), Problem> {
 /// The first rule that the fields break.
 fn broken_rule(state: &PhaseState) -> Option<String> {
     let is_time = |at: &Timestamp| (EARLIEST..LATEST).contains(&at.as_second());
-    let rules: [(bool, &str); 9] = [
+    let rules: [(bool, &str); 8] = [
         (
             check_folder_name(&SandboxId::new(state.run_id.as_str())).is_ok(),
             "has an invalid `run_id`",
@@ -76,10 +76,6 @@ fn broken_rule(state: &PhaseState) -> Option<String> {
         (
             is_safe_path(&state.sandbox_path),
             "has a `sandbox_path` that is not an absolute path",
-        ),
-        (
-            CommitSha::parse(state.base_sha.as_str()).is_some(),
-            "has a `base_sha` that is not a full hash",
         ),
         (
             state.pr_url.as_deref().is_none_or(is_link),

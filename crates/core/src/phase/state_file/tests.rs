@@ -163,11 +163,6 @@ fn a_field_that_cannot_be_true_is_named() {
             "has a `base_branch` that git does not allow",
         ),
         (
-            "base_sha",
-            json!("HEAD"),
-            "has a `base_sha` that is not a full hash",
-        ),
-        (
             "pr_url",
             json!("javascript:alert(1)"),
             "has a `pr_url` that is not a URL",
@@ -210,6 +205,9 @@ fn a_field_that_cannot_be_true_is_named() {
             ),
         );
     }
+    let problem = with("base_sha", json!("HEAD")).unwrap_err();
+    assert_eq!(problem.message, "the state file of the phase is malformed");
+    assert_eq!(problem.causes, ["`HEAD` is not the full id of a git object"]);
 }
 
 #[test]

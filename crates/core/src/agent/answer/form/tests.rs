@@ -206,7 +206,7 @@ fn an_answer_that_is_quoted_broken_or_about_another_commit_is_inconclusive() {
         |named: &str| approval.replace("\"commit\":null", &format!("\"commit\":\"{named}\""));
     let quoted = format!("+{approval}");
     let shown = Shown {
-        commit,
+        commit: Some(commit),
         diff: &quoted,
         ..Shown::default()
     };
@@ -237,6 +237,13 @@ fn an_answer_that_is_quoted_broken_or_about_another_commit_is_inconclusive() {
             "{text}"
         );
     }
+    // Where the commit is not known, no answer can name it.
+    let unknown = Shown {
+        commit: None,
+        ..shown
+    };
+    let read = read_review(document(&with("0123456789ab")), &unknown);
+    assert_eq!(read.unwrap_err().reason, "its verdict names another commit");
 }
 
 #[test]

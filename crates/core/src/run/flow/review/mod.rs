@@ -442,7 +442,7 @@ impl PhaseFlow<'_> {
             texts.extend(more.into_iter().filter_map(|text| text.as_deref()));
         }
         Shown {
-            commit: self.run.work.head_sha.as_deref().unwrap_or_default(),
+            commit: self.run.work.head_sha.as_deref(),
             prompt: self.terms.prompts.template(template),
             diff,
             texts,
