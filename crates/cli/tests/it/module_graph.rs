@@ -1,7 +1,8 @@
 //! No module imports itself through others: each room of the house can be understood alone.
 //!
-//! The graph is drawn from the `use` lines. A parent that re-exports its children does not depend on
-//! them; a child that imports from its parent depends on it.
+//! The graph is drawn from the `use` lines and from every other path that starts at `crate`, `self` or
+//! `super`. A parent that re-exports its children does not depend on them; a child that imports from its
+//! parent depends on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -42,6 +43,30 @@ fn a_circle_is_found_where_there_is_one() {
     assert_eq!(circles[0].len(), 3);
 }
 
+#[test]
+fn a_circle_through_a_path_inside_a_function_is_found() {
+    let module = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect::<Module>()
+    };
+    let files = BTreeMap::from([
+        (
+            module(&["a"]),
+            "fn f() { super::b::g(\"crate::d\") }".to_owned(),
+        ),
+        (
+            module(&["b"]),
+            "use crate::a::f;\npub(in crate::a) fn g() {}".to_owned(),
+        ),
+        (module(&["c"]), "use crate::b::g;".to_owned()),
+        (module(&["d"]), "use crate::c;".to_owned()),
+    ]);
+    let circles = circles_of(&graph(&files));
+    assert_eq!(circles, [vec![module(&["a"]), module(&["b"])]]);
+}
+
 /// The text of every module that ships, without comments and unit tests.
 fn modules(sources: &Path) -> BTreeMap<Module, String> {
     let mut found = BTreeMap::new();
@@ -52,7 +77,7 @@ fn modules(sources: &Path) -> BTreeMap<Module, String> {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             if path.is_dir() && name != "tests" && name != "fakes" {
                 open.push(path);
-            } else if name.ends_with(".rs") && !name.contains("tests") && !name.contains("fake") {
+            } else if name.ends_with(".rs") && name != "tests.rs" && !name.contains("fake") {
                 let text = fs::read_to_string(&path).unwrap();
                 found.insert(module_of(sources, &path), shipped(&text));
             }
@@ -83,7 +108,7 @@ fn graph(modules: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module
     let mut graph = BTreeMap::new();
     for (module, text) in modules {
         let mut targets = BTreeSet::new();
-        for path in imports(text) {
+        for path in imports(text).into_iter().chain(inner_paths(text)) {
             let target = resolved(module, &path, modules);
             let is_own_child = |target: &Module| target.starts_with(module);
             targets.extend(target.filter(|target| !is_own_child(target)));
@@ -106,6 +131,31 @@ fn imports(text: &str) -> Vec<Vec<String>> {
         }
     }
     paths
+}
+
+/// Every path that starts at `crate`, `self` or `super`, wherever it stands, without its braces.
+fn inner_paths(text: &str) -> Vec<Vec<String>> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+    // Text in quotes, and who may see an item, import nothing.
+    let unquoted: String = text.split('"').step_by(2).collect::<Vec<_>>().join(" ");
+    let words = unquoted
+        .split("pub(in ")
+        .enumerate()
+        .map(|(at, part)| match part.split_once(')') {
+            Some((_, rest)) if at > 0 => rest,
+            _ => part,
+        })
+        .flat_map(|part| part.split(|c| !is_part(c)));
+    let starts = ["crate::", "self::", "super::"];
+    let paths = words.filter(|word| starts.iter().any(|start| word.starts_with(start)));
+    paths
+        .map(|path| {
+            path.split("::")
+                .filter(|part| !part.is_empty())
+                .map(str::to_owned)
+                .collect()
+        })
+        .collect()
 }
 
 fn expand(tree: &str, before: &[String], paths: &mut Vec<Vec<String>>) {

@@ -2,7 +2,8 @@
 //!
 //! `kit` is what every flow works with. `setup`, `publish`, `merge`, `review`, `reply` and
 //! `promote` are the steps that flows share; `spawn`, `phase` and `cruise` put them in order.
-//! `outage` is how long they wait for a model; `tree` is what parents and children have in common.
+//! `outage` is how long they wait for a model; `tree` is what parents do with children, `report` what
+//! children say.
 
 mod attempt;
 mod budget;
@@ -20,6 +21,8 @@ mod public_text;
 mod publish;
 mod relocate;
 mod reply;
+mod report;
+mod reporting;
 mod resume;
 mod review;
 mod setup;

@@ -5,7 +5,7 @@ use super::super::model::{
     AfterEnd, ChildState, Effect, EffectResult, Flow, ForgeAct, Outcome, OutcomeStatus, Run,
     Shutdown, ShutdownStep, Timer,
 };
-use super::tree;
+use super::{report, tree};
 use crate::problem::{Kind, Problem};
 use crate::time::{Timestamp, after};
 use std::time::Duration;
@@ -201,7 +201,7 @@ pub(super) fn not_reported(run: &mut Run, problem: &Problem, now: Timestamp) {
 /// Reports how the run ends.
 pub(super) fn report_end(run: &mut Run) {
     if let Some(shutdown) = run.shutdown.clone() {
-        tree::report(
+        report::report(
             run,
             ChildState::Ended {
                 status: shutdown.status,

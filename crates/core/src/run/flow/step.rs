@@ -4,7 +4,7 @@ use super::super::model::{
     Ask, ChildReport, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAnswer, Note,
     OutcomeStatus, OwnPost, Request, Run, RunKind, RunMessage, Spent, Timer,
 };
-use super::{cruise, notify, phase, relocate, resume, shutdown, spawn, tree};
+use super::{cruise, notify, phase, relocate, reporting, resume, shutdown, spawn, tree};
 use crate::ids::{CommitSha, EffectKey, RunId};
 use crate::problem::{Kind, Problem};
 use crate::process::add_layers;
@@ -80,7 +80,7 @@ pub fn step(
         Event::Relocated { repo, git_dir } => relocate::relocated(&mut run, &repo, &git_dir),
     }
     stop_when_idle(&mut run, now);
-    tree::report_change(&mut run);
+    reporting::report_change(&mut run);
     notify::decide(&mut run, now);
     let pending = &run.pending;
     run.forge_waits.retain(|key, _| pending.contains_key(key));

@@ -1,0 +1,134 @@
+//! What a child reports to its parent, by an effect, one report at a time.
+
+use super::super::model::{
+    Checked, ChildReport, ChildState, Entry, Flow, Landable, Life, Makes, PhaseEnd, PlanCheck, Run,
+    RunMessage, Stage,
+};
+use super::tree;
+use crate::agent::answer::{Handoff, read_handoff};
+use crate::ids::CommitSha;
+use crate::plan::Plan;
+
+/// Reports to the parent. Returns false where there is none.
+pub(super) fn report(run: &mut Run, state: ChildState) -> bool {
+    let Some(parent) = run.parent().map(|parent| parent.run.clone()) else {
+        return false;
+    };
+    let report = ChildReport {
+        number: run.reported.as_ref().map_or(0, |last| last.number) + 1,
+        state,
+        budget: run.budget(),
+        spent: run.spent_in_all(),
+        branch: run.work.branch.clone(),
+        head_sha: run.work.head_sha.clone(),
+        pull_request: run.work.pull_request.clone(),
+        handoff: handoff(run),
+        plan: plan(run),
+        checked: checked(run),
+        outside: outside(run),
+        tests: tests(run),
+        landable: landable(run),
+        merged: merged(run),
+    };
+    run.reported = Some(report.clone());
+    let report = Box::new(report);
+    tree::tell(run, parent, RunMessage::ReportToParent { report });
+    true
+}
+
+/// What the agent of a task left; of a plan nobody needs it.
+fn handoff(run: &Run) -> Option<Handoff> {
+    match &run.flow {
+        Flow::Phase { phase } => phase.handoff.clone(),
+        Flow::Spawn { .. } => read_handoff(run.work.summary.as_ref()?),
+        Flow::Awaiting | Flow::Cruise { .. } => None,
+    }
+}
+
+pub(super) fn plan(run: &Run) -> Option<Plan> {
+    match &run.flow {
+        // A plan that was merged or closed without an approval is not built.
+        Flow::Phase { phase } => match (&phase.plan, &phase.end) {
+            (PlanCheck::Valid { plan }, Some(PhaseEnd::Approved { .. })) => Some(plan.clone()),
+            // What is not on the branch yet may never come there.
+            (PlanCheck::Valid { plan }, _)
+                if is_amended(run) && phase.pushed == run.work.head_sha =>
+            {
+                Some(plan.clone())
+            }
+            (PlanCheck::Valid { .. } | PlanCheck::Unread | PlanCheck::Invalid { .. }, _) => None,
+        },
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => None,
+    }
+}
+
+/// Whether the plan follows what people say while it is built.
+pub(super) fn is_amended(run: &Run) -> bool {
+    let terms = run.request.as_ref().and_then(|one| one.kind.phase_terms());
+    terms.is_some_and(|terms| matches!(terms.makes, Makes::Amendments { .. }))
+}
+
+/// What programs showed of the commits that go to the base.
+pub(super) fn checked(run: &Run) -> Option<Checked> {
+    match &run.flow {
+        Flow::Phase { phase } => phase.whole.checked.clone(),
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => None,
+    }
+}
+
+/// Changed files that the task is not about.
+fn outside(run: &Run) -> Vec<String> {
+    match &run.flow {
+        Flow::Phase { phase } => phase.outside.clone(),
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => Vec::new(),
+    }
+}
+
+/// How far the commits of a task are from landing. A comment that waits for its answer, or a commit of
+/// somebody else, takes the offer back.
+pub(super) fn landable(run: &Run) -> Landable {
+    let Flow::Phase { phase } = &run.flow else {
+        return Landable::NotYet;
+    };
+    let is_idle = matches!(phase.stage, Stage::Watching | Stage::Polling);
+    let waits = |entry: &Entry| match entry.life {
+        Life::Seen | Life::Dispatched { .. } | Life::Pushed { .. } => true,
+        Life::Replied { .. }
+        | Life::Asked { .. }
+        | Life::Unanswerable { .. }
+        | Life::Left
+        | Life::Superseded
+        | Life::Withdrawn { .. } => false,
+    };
+    let is_open = phase.ledger.open().any(waits)
+        || !phase.findings.is_empty()
+        || !phase.injected.is_empty()
+        || phase.watch.moved.is_some();
+    match &phase.landable {
+        Landable::Ready { head } | Landable::Unapproved { head }
+            if is_open || !is_idle || Some(head) != run.work.head_sha.as_ref() =>
+        {
+            Landable::NotYet
+        }
+        Landable::Ready { .. } if !phase.watch.objections.is_empty() => Landable::NotYet,
+        Landable::NotYet | Landable::Unapproved { .. } | Landable::Ready { .. } => {
+            phase.landable.clone()
+        }
+    }
+}
+
+/// Tests of others that the task changed.
+fn tests(run: &Run) -> Vec<String> {
+    match &run.flow {
+        Flow::Phase { phase } => phase.tests.clone(),
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => Vec::new(),
+    }
+}
+
+/// The commit on the base, once it is there.
+fn merged(run: &Run) -> Option<CommitSha> {
+    match &run.flow {
+        Flow::Phase { phase } => phase.merged.clone(),
+        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => None,
+    }
+}

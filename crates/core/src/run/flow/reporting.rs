@@ -1,0 +1,80 @@
+//! When a child reports to its parent: as soon as something changed that the parent does not know.
+//!
+//! A run ends only after its parent has its last report, which its shutdown sends.
+
+use super::super::model::{ChildReport, ChildState, Effect, Flow, Landable, Run, RunMessage};
+use super::cruise::{needs_budget, waits_for};
+use super::report::{checked, is_amended, landable, plan, report};
+
+/// Reports a change to the parent, once the report before it has arrived. An ended run is reported by
+/// its shutdown.
+pub(super) fn report_change(run: &mut Run) {
+    if run.outcome.is_some() || run.shutdown.is_some() || run.parent().is_none() {
+        return;
+    }
+    if run.pending.values().any(is_report) {
+        return;
+    }
+    let state = state(run);
+    let is_news = match &run.reported {
+        Some(last) => {
+            let is_granted = last.budget != run.budget();
+            let is_spent = last.spent != run.spent_in_all();
+            is_granted || is_spent || last.state != state || is_moved(run, last)
+        }
+        // A parent that follows the plan, or lands the commits, hears of them at once.
+        None => {
+            let is_offered = landable(run) != Landable::NotYet;
+            state != ChildState::Working || is_offered || (is_amended(run) && plan(run).is_some())
+        }
+    };
+    if is_news {
+        report(run, state);
+    }
+}
+
+fn is_moved(run: &Run, last: &ChildReport) -> bool {
+    last.head_sha != run.work.head_sha
+        || last.branch != run.work.branch
+        || last.pull_request != run.work.pull_request
+        || last.checked != checked(run)
+        || last.landable != landable(run)
+        || (is_amended(run) && plan(run).is_some() && last.plan != plan(run))
+}
+
+fn state(run: &Run) -> ChildState {
+    let limit = match &run.flow {
+        Flow::Cruise { .. } => waits_for(run),
+        Flow::Phase { phase } => {
+            let limit = run.limit().map(str::to_owned);
+            limit.or_else(|| phase.left_to_person(run.work.head_sha.as_ref()))
+        }
+        Flow::Awaiting | Flow::Spawn { .. } => run.limit().map(str::to_owned),
+    };
+    let Some(why) = limit else {
+        return ChildState::Working;
+    };
+    let spent = run.spent_in_all();
+    let is_budget = match run.flow {
+        Flow::Cruise { .. } => needs_budget(run),
+        Flow::Phase { .. } | Flow::Awaiting | Flow::Spawn { .. } => {
+            run.budget().overrun(spent.usage, spent.cost).is_some()
+        }
+    };
+    if is_budget {
+        ChildState::NeedsBudget { why }
+    } else {
+        ChildState::NeedsPerson { why }
+    }
+}
+
+/// Whether an effect is a report to the parent.
+fn is_report(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::ToRun {
+            message: RunMessage::ReportToParent { .. },
+            ..
+        }
+    )
+}
