@@ -24,6 +24,7 @@ mod reply;
 mod report;
 mod reporting;
 mod resume;
+mod retry;
 mod review;
 mod setup;
 mod shutdown;

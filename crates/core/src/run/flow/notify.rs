@@ -79,7 +79,7 @@ fn notice(run: &Run, request: &Request, draft: Draft, now: Timestamp) -> Notice 
     Notice {
         event: draft.event,
         run_id: RunId::new(root_id(&run.id)),
-        kind: request.kind.as_str().to_owned(),
+        kind: request.kind.command(),
         repo: request.repo.clone(),
         title: format!("{}: {}", draft.words, title_of(&request.task)),
         reason: cut(&draft.reason),

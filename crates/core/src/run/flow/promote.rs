@@ -9,10 +9,11 @@ use super::super::model::{
     ClosingPost, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Interrupted, Judged,
     OutcomeStatus, PollResult, Stage, VerifiedAgainst,
 };
-use super::phase::{PhaseFlow, is_final, merged_unheard, objected, post};
+use super::phase::{PhaseFlow, merged_unheard, objected, post};
 use super::promote_text::{NOT_MERGED, not_merged, not_merged_because, queued, unknown};
 use super::proof::{failure_of, is_proof};
 use super::public_text::public;
+use super::retry::is_final;
 use crate::forge::text::first_line;
 use crate::ids::{BranchName, CommitSha, EffectKey};
 use crate::problem::{Kind, Problem};

@@ -9,6 +9,7 @@ use super::super::model::{
     Remark, ResumeStep, Resumption, Round, RoundJob, RoundStep, Run, Stage,
 };
 use super::phase::{self, PhaseFlow};
+use super::retry::keep_key;
 use super::setup::sandbox_spec;
 use super::{cruise, shutdown, spawn};
 use crate::agent::Budget;
@@ -84,18 +85,17 @@ pub(super) fn suspend(run: &mut Run) {
         | ForgeAct::SetStatus { .. } => false,
     };
     let pending = run.pending.iter().find_map(|(key, effect)| {
-        let mut effect = effect.clone();
-        if let Effect::OnForge {
+        let Effect::OnForge {
             act,
             idempotency_key,
             ..
-        } = &mut effect
-            && is_post(act, idempotency_key.as_deref())
-        {
-            idempotency_key.get_or_insert_with(|| key.as_str().to_owned());
-            return Some(effect);
-        }
-        None
+        } = effect
+        else {
+            return None;
+        };
+        let mut effect = effect.clone();
+        keep_key(&mut effect, key);
+        is_post(act, idempotency_key.as_deref()).then_some(effect)
     });
     let retry = state.retry.take().map(|retry| retry.effect);
     *stopped = retry.or(pending).map(Box::new);

@@ -7,8 +7,8 @@ use super::super::super::model::{
     BranchAt, BuildStage, CarOrder, Child, ChildState, CommitSummary, Diagnosis, Effect, Flow,
     Line, LineAct, LineAnswer, OutcomeStatus, PadNote, Run, RunKind, Tally, TaskState, Timer,
 };
-use super::super::phase::is_final;
 use super::super::proof::{failure_of, is_proof};
+use super::super::retry::{is_final, keep_key, pause};
 use super::super::shutdown;
 use super::{
     amending, did_not_land, leave, line, offers, order, probe, stage, take_plan, with_build,
@@ -20,12 +20,9 @@ use crate::ids::{BranchName, CommitSha, EffectKey, TaskId};
 use crate::problem::{Kind, Problem};
 use crate::time::{Timestamp, after};
 use crate::verify::{Fault, Stage, Verification, promotable_by, render};
-use std::time::Duration;
 
 /// How many effects may fail in a row before the cruise asks a person.
 const MOST_TRIES: u32 = 12;
-const FIRST_PAUSE: Duration = Duration::from_secs(2);
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 /// How much of a report on a tree that did not pass is kept, in bytes.
 const LONGEST_REPORT: usize = 8 << 10;
 /// How many notes the scratchpad holds.
@@ -428,30 +425,26 @@ pub(super) fn failed(
     problem: Problem,
     now: Timestamp,
 ) {
-    if let Effect::OnForge {
-        idempotency_key, ..
-    } = &mut effect
-    {
-        idempotency_key.get_or_insert_with(|| key.as_str().to_owned());
-    }
-    let mut tries = 0;
+    keep_key(&mut effect, key);
+    let mut before = 0;
     with_build(run, |build| {
+        before = build.tries;
         build.tries += 1;
-        tries = build.tries;
     });
+    let is_enough = is_final(&problem) || before + 1 >= MOST_TRIES;
     // What the pull request says is not worth the cruise.
     let is_courtesy = matches!(
         effect,
         Effect::OnForge { .. } | Effect::OpenPullRequest { .. }
     );
-    if is_courtesy && (is_final(&problem) || tries >= MOST_TRIES) {
+    if is_courtesy && is_enough {
         let warning = format!("could not bring the pull request up to date: {problem}");
         if !run.warnings.contains(&warning) {
             run.warnings.push(warning);
         }
         return super::go_on(run, now);
     }
-    if is_final(&problem) || tries >= MOST_TRIES {
+    if is_enough {
         let mut status = OutcomeStatus::of_problem(&problem);
         if status == OutcomeStatus::Failed {
             status = OutcomeStatus::NeedsHuman;
@@ -462,8 +455,7 @@ pub(super) fn failed(
         build.trouble = Some(problem.to_string());
         build.retries.push(effect);
     });
-    let pause = (FIRST_PAUSE * (1 << tries.min(8))).min(LONGEST_PAUSE);
-    run.timers.insert(Timer::Retry, after(now, pause));
+    run.timers.insert(Timer::Retry, after(now, pause(before)));
 }
 
 fn with_train(run: &mut Run, change: impl FnOnce(&mut crate::cruise::Train)) {

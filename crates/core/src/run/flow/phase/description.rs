@@ -3,8 +3,8 @@
 
 use super::super::super::model::{DoneWhen, Effect, EffectResult, ForgeAct, ForgeAnswer, Stage};
 use super::super::reply::is_lost;
+use super::super::retry::is_final;
 use super::PhaseFlow;
-use super::retry::is_final;
 use super::summary_text::summary_text;
 use super::texts::pull_request_body;
 use crate::ids::EffectKey;

@@ -36,7 +36,6 @@ mod whole_text;
 pub(in crate::run) use checks::named;
 pub(super) use ending::post;
 pub(super) use hearing::is_said;
-pub(super) use retry::is_final;
 pub(super) use texts::{merged_unheard, objected};
 pub(super) use whole_text::receipts;
 

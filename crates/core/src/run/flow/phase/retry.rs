@@ -1,21 +1,18 @@
-//! Retries: failed effects, and agents whose model is unavailable.
+//! What a phase tries again: failed effects, and agents whose model is unavailable.
 
 use super::super::super::model::{Effect, HoldFor, Pause, Retry, Timer};
 use super::super::outage;
+use super::super::retry::{is_final, keep_key, pause};
 use super::PhaseFlow;
 use crate::agent::{AgentOutcome, Ending};
 use crate::ids::EffectKey;
-use crate::problem::Kind;
+use crate::problem::{Kind, Problem};
 use crate::time::after;
-use crate::{Class, Problem};
-use std::time::Duration;
 
 /// How often something a phase cannot do without is tried, while no pull request is open.
 const MOST_TRIES: u32 = 10;
 /// The limit for an unwatched phase, where only the person who started it waits.
 const MOST_TRIES_UNWATCHED: u32 = 3;
-const FIRST_PAUSE: Duration = Duration::from_secs(5);
-const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 impl PhaseFlow<'_> {
     /// Tries something again after a pause, under the same idempotency key.
@@ -25,12 +22,7 @@ impl PhaseFlow<'_> {
         mut effect: Effect,
         problem: &Problem,
     ) {
-        if let Effect::OnForge {
-            idempotency_key, ..
-        } = &mut effect
-        {
-            idempotency_key.get_or_insert_with(|| key.as_str().to_owned());
-        }
+        keep_key(&mut effect, key);
         self.state.retry = Some(Retry {
             effect,
             why: problem.to_string(),
@@ -102,14 +94,4 @@ impl PhaseFlow<'_> {
         self.state.pause = Some(Pause::Hold { what, why });
         self.run.timers.insert(Timer::Hold, until);
     }
-}
-
-fn pause(tries: u32) -> Duration {
-    let factor = 1u32 << tries.min(10);
-    (FIRST_PAUSE * factor).min(LONGEST_PAUSE)
-}
-
-/// Whether trying again cannot help.
-pub(in crate::run) fn is_final(problem: &Problem) -> bool {
-    problem.class() != Class::Environment || problem.kind == Kind::SandboxGone
 }

@@ -8,9 +8,9 @@ use super::super::super::model::{
 use super::super::kit::{no_branch, no_commit};
 use super::super::publish::{commit_message, nothing_changed};
 use super::super::reply::is_lost;
+use super::super::retry::is_final;
 use super::super::shutdown::is_unpushed;
 use super::PhaseFlow;
-use super::retry::is_final;
 use super::texts::{DROPPED_MESSAGE, LEFT_MESSAGE, fix_message, plan_message};
 use crate::agent::answer::{read_fixer, read_handoff, without_handoff};
 use crate::agent::{AgentOutcome, Ending};
