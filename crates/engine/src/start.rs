@@ -5,10 +5,10 @@ use crate::cancel::CancelToken;
 use crate::executor::{Executor, OnStop, Performer, Until};
 use crate::journal::Journal;
 use crate::lease::{Lease, Whoami, held_by};
+use crate::perform::branch_exists;
 use crate::ports::{Place, VersionControl};
 use drive_core::default_branch_name::default_branch_name;
-use drive_core::ids::BranchName;
-use drive_core::ids::{DedupeKey, RunId};
+use drive_core::ids::{BranchName, DedupeKey, RemoteName, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{AfterEnd, Event, Publish, Request, Run, RunKind};
 use drive_core::settings::{Settings, TeamMode};
@@ -66,7 +66,10 @@ pub fn request(
     }
     require_pull_request(&order)?;
     let branch = match order.branch {
-        Some(branch) => branch,
+        Some(branch) => {
+            require_free(history, place, order.publish.remote(), &branch)?;
+            branch
+        }
         None => default_branch_name(&order.task, run)?,
     };
     Ok(Request {
@@ -90,6 +93,23 @@ pub fn request(
         notify: !settings.notify.command.is_empty(),
         parent: None,
     })
+}
+
+/// Refuses the name of a branch that the remote has: it is not the run's to move. A remote that cannot
+/// be asked refuses nothing here: what a run publishes over is checked before it begins.
+fn require_free(
+    history: &dyn VersionControl,
+    place: Place<'_>,
+    remote: Option<&RemoteName>,
+    branch: &BranchName,
+) -> Result<(), Problem> {
+    let Some(remote) = remote else {
+        return Ok(());
+    };
+    match history.remote_head(place, remote, branch) {
+        Ok(Some(_)) => Err(branch_exists(branch, Some(remote))),
+        Ok(None) | Err(_) => Ok(()),
+    }
 }
 
 /// The base branch of the pull request: `base` itself if it is a branch, or the branch behind a

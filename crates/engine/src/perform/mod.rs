@@ -14,6 +14,7 @@ mod verify_report;
 mod work;
 
 pub use self::line::{Line, OnLine};
+pub(crate) use self::publish::branch_exists;
 
 use self::merge::Merging;
 use self::publish::Expected;

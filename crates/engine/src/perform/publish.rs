@@ -6,7 +6,7 @@ use crate::ports::{NewPullRequest, Place, Push, Pushed};
 use drive_core::forge::template;
 use drive_core::ids::{BranchName, CommitSha, RemoteName};
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{EffectResult, Published};
+use drive_core::run::{EffectResult, Flow, Published};
 use drive_core::sandbox::Sandbox;
 
 pub(super) struct Expected<'a> {
@@ -28,6 +28,10 @@ impl World<'_> {
         let expected = self.history.remote_head(place, remote, branch)?;
         if expected.is_none() && wanted.published {
             return Err(branch_deleted(remote, branch));
+        }
+        if let Some(theirs) = expected.as_ref().filter(|at| is_others(task, at, wanted)) {
+            let remote_head = Some(theirs.clone());
+            return Ok(EffectResult::BranchMoved { remote_head });
         }
         let push = Push {
             remote: remote.clone(),
@@ -97,6 +101,27 @@ impl World<'_> {
             None => body.to_owned(),
         }
     }
+}
+
+/// Whether a branch that a spawn finds on the remote is another's: it creates its branch, and pushes it
+/// once. A push that succeeded before its result was journaled left one of the run's own commits there.
+fn is_others(task: &Task<'_>, remote_head: &CommitSha, wanted: &Expected<'_>) -> bool {
+    let creates = match &task.run.flow {
+        Flow::Spawn { .. } => !wanted.published,
+        Flow::Awaiting | Flow::Phase { .. } | Flow::Cruise { .. } => false,
+    };
+    let mut own = task.run.work.commits.iter().map(|commit| &commit.sha);
+    creates && remote_head != wanted.head_sha && !own.any(|sha| sha == remote_head)
+}
+
+/// The name of a new branch is taken, here or `on` a remote.
+pub(crate) fn branch_exists(branch: &BranchName, on: Option<&RemoteName>) -> Problem {
+    let place = on.map_or(String::new(), |remote| format!(" on `{remote}`"));
+    Problem::new(
+        Kind::BranchExists,
+        format!("branch `{branch}` already exists{place}"),
+    )
+    .hint("pass `--branch` with another name, or leave it out")
 }
 
 pub(super) fn refused(remote: &RemoteName, branch: &BranchName, reason: &str) -> Problem {

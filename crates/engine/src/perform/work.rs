@@ -1,6 +1,7 @@
 //! Collects what an agent left in its sandbox.
 
 use super::World;
+use super::publish::branch_exists;
 use crate::executor::Task;
 use crate::ports::{
     LargeFile, Leftovers, NestedRepository, OwnBranch, Place, UsersBranch, WorkState,
@@ -316,15 +317,7 @@ impl World<'_> {
                 return Ok(EffectResult::BranchChosen { branch });
             }
             if exact {
-                let place = match (is_here, remote) {
-                    (false, Some(remote)) => format!(" on `{remote}`"),
-                    (_, _) => String::new(),
-                };
-                return Err(Problem::new(
-                    Kind::BranchExists,
-                    format!("branch `{branch}` already exists{place}"),
-                )
-                .hint("pass `--branch` with another name, or leave it out"));
+                return Err(branch_exists(&branch, remote.filter(|_| is_there)));
             }
         }
         Err(Problem::new(

@@ -129,14 +129,21 @@ fn a_team_killed_again_while_it_goes_on_goes_on_again() {
 
 #[test]
 fn a_spawn_killed_after_any_append_goes_on_to_its_end() {
+    kill_a_spawn_everywhere(Crashes::AfterAppend);
+}
+
+/// One of these deaths comes after the push, before its result is journaled.
+#[test]
+fn a_spawn_killed_before_any_append_goes_on_to_its_end() {
+    kill_a_spawn_everywhere(Crashes::BeforeAppend);
+}
+
+fn kill_a_spawn_everywhere(crashes: Crashes) {
     for number in 2.. {
         let scene = Scene::new();
         let request = spawn_request(&scene.world);
-        let when = format!("killed after append {number}");
-        if scene
-            .execute(request, Some(Crashes::AfterAppend.at(number)))
-            .is_some()
-        {
+        let when = format!("{crashes:?} {number}");
+        if scene.execute(request, Some(crashes.at(number))).is_some() {
             assert!(number > 5, "only {number} appends");
             break;
         }

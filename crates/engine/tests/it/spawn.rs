@@ -3,9 +3,11 @@
 use crate::support::{
     BUGGY, Crashes, FILE, Scene, assert_nothing_is_lost, assert_recovered, spawn_request,
 };
+use drive_core::agent::Role;
 use drive_core::ids::CommitSha;
+use drive_core::problem::Kind;
 use drive_core::run::{OutcomeStatus, Request, Run};
-use drive_engine::fakes::CrashPoint;
+use drive_engine::fakes::{AgentWork, CrashPoint};
 
 fn start(crash: Option<CrashPoint>) -> (Scene, Option<Run>) {
     let scene = Scene::new();
@@ -26,6 +28,31 @@ fn a_spawn_ends_with_its_commit_on_a_pull_request() {
     assert_eq!(opened.len(), 1);
     assert_eq!(opened[0].head_sha, CommitSha::new(pushed));
     assert_nothing_is_lost(&scene, "without a crash");
+}
+
+/// It was once moved wherever that was a fast-forward, and with it the pull request of others.
+#[test]
+fn a_spawn_does_not_move_a_branch_that_others_made() {
+    let scene = Scene::new();
+    let repository = scene.world.repository.clone();
+    let base = repository.branch("main").unwrap();
+    let at = base.clone();
+    scene.world.agents.script(Role::Coder, move |_| {
+        repository.person_branches("origin", "fix-login", &at);
+        AgentWork::answer("Done.").write(FILE, BUGGY)
+    });
+    let run = scene.execute(spawn_request(&scene.world), None).unwrap();
+    let failure = run.outcome.unwrap().failure.map(|problem| problem.kind);
+    assert_eq!(failure, Some(Kind::BranchMoved));
+    let repository = &scene.world.repository;
+    assert_eq!(
+        repository.remote_branch("origin", "fix-login"),
+        Some(base),
+        "their branch stays where it is"
+    );
+    assert_eq!(scene.world.forge.pull_requests().len(), 0);
+    let here = repository.branch("fix-login").unwrap();
+    assert_eq!(repository.files_of(&here).unwrap()[FILE], BUGGY);
 }
 
 #[test]

@@ -194,6 +194,35 @@ fn a_refused_push_leaves_the_work_on_the_local_branch_and_says_why() {
 }
 
 #[test]
+fn a_branch_that_only_the_remote_has_is_refused_before_anything_is_made() {
+    let clone = Clone::with_agent(WRITES_A_FILE);
+    let theirs = clone.hub.push_file(REPO, "mine", "theirs.txt", "theirs\n");
+    clone.hub.open_pull(REPO, "ann", "mine");
+    // What they have is an ancestor of the work: a push would be a fast-forward.
+    clone.world.git("pull -q --ff-only origin mine");
+    let before = clone.hub.pull_requests(REPO);
+    let refused = clone.drive(&["spawn", "Add a file", "--branch", "mine", "--json"]);
+    assert_eq!(refused.failure(), (Some(2), "branchExists".into()));
+    let problem = refused.document();
+    assert_eq!(
+        (text(&problem["message"]), text(&problem["hint"])),
+        (
+            "branch `mine` already exists on `origin`".into(),
+            "pass `--branch` with another name, or leave it out".into()
+        )
+    );
+    let runs = clone.drive(&["runs", "list", "--json"]).document();
+    assert_eq!(runs["runs"], Value::Array(Vec::new()), "no agent started");
+    assert_eq!(clone.pushed(), [("mine".into(), theirs)]);
+    assert_eq!(clone.hub.pull_requests(REPO), before);
+    let here = clone
+        .world
+        .git("for-each-ref refs/heads refs/drive --format='%(refname)'");
+    assert_eq!(here, "refs/heads/main");
+    clone.world.assert_nothing_is_left();
+}
+
+#[test]
 fn a_token_that_ends_while_the_agent_works_is_said_and_the_work_stays_on_the_branch() {
     let clone = Clone::with_agent(&format!("sleep 3; {WRITES_A_FILE}"));
     let child = clone.start(&["spawn", "--json", "Add a file", "--branch", "mine"]);
