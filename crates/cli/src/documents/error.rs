@@ -1,6 +1,6 @@
 //! `drive.error/1`, and the failure that other documents hold.
 
-use drive_core::Problem;
+use drive_core::problem::{Kind, Problem};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -8,9 +8,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Failure {
-    /// What went wrong; `docs/errors.md` lists every kind.
-    #[schemars(length(min = 1))]
-    pub(crate) kind: String,
+    pub(crate) kind: Kind,
     /// What failed, on what.
     #[schemars(length(min = 1))]
     pub(crate) message: String,
@@ -23,7 +21,7 @@ pub(crate) struct Failure {
 impl From<&Problem> for Failure {
     fn from(problem: &Problem) -> Self {
         Self {
-            kind: problem.kind.to_string(),
+            kind: problem.kind,
             message: problem.message.clone(),
             hint: problem.hint.clone(),
             causes: problem.causes.clone(),
@@ -35,9 +33,7 @@ impl From<&Problem> for Failure {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ErrorDocument {
-    /// What went wrong; `docs/errors.md` lists every kind.
-    #[schemars(length(min = 1))]
-    kind: String,
+    kind: Kind,
     /// What failed, on what.
     #[schemars(length(min = 1))]
     message: String,
@@ -53,7 +49,7 @@ pub(crate) struct ErrorDocument {
 impl From<&Problem> for ErrorDocument {
     fn from(problem: &Problem) -> Self {
         Self {
-            kind: problem.kind.to_string(),
+            kind: problem.kind,
             message: problem.message.clone(),
             hint: problem.hint.clone(),
             exit_code: problem.exit_code(),

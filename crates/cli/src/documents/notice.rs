@@ -1,7 +1,7 @@
 //! `drive.notice/1`.
 
 use super::value::path_text;
-use drive_core::run::{Notice, NoticeEvent};
+use drive_core::run::{Notice, NoticeEvent, RunCommand};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,8 +12,7 @@ pub(crate) struct NoticeDocument {
     event: NoticeEvent,
     /// The run that was started.
     run_id: String,
-    /// The command of the run: `spawn`, `spawn-team` or `cruise`.
-    kind: String,
+    kind: RunCommand,
     /// The repository.
     repo: String,
     /// One line for a headline.
@@ -35,7 +34,7 @@ impl NoticeDocument {
         Self {
             event: notice.event,
             run_id: notice.run_id.to_string(),
-            kind: notice.kind.clone(),
+            kind: notice.kind,
             repo: path_text(&notice.repo),
             title: notice.title.clone(),
             reason: notice.reason.clone(),

@@ -7,7 +7,7 @@ use drive_adapters::agents::TRANSCRIPT;
 use drive_core::ids::{BranchName, PrNumber};
 use drive_core::process::missing_layers;
 use drive_core::review::LastWord;
-use drive_core::run::{self, Flow, Phase, Run, RunKind};
+use drive_core::run::{self, Flow, Phase, Run, RunCommand};
 use drive_core::verify::{self, Candidate, MissingLayer, Overall, Verification};
 use drive_engine::ports::{DiffStats, Entry, FileChange};
 use schemars::JsonSchema;
@@ -138,7 +138,7 @@ pub(crate) struct RunSummary {
     #[schemars(length(min = 1))]
     run_id: String,
     /// Null for a run that has no request yet.
-    kind: Option<CommandKind>,
+    kind: Option<RunCommand>,
     /// How it ended; null for a run that has not ended.
     pub(crate) status: Option<RunStatus>,
     /// What it waits for, with the command where only a person can end the wait; null while the run
@@ -237,18 +237,6 @@ struct ChangedFile {
     deletions: Option<u64>,
 }
 
-/// The command a run serves.
-#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-enum CommandKind {
-    /// `drive spawn`.
-    Spawn,
-    /// `drive spawn-team`.
-    SpawnTeam,
-    /// `drive cruise`.
-    Cruise,
-}
-
 mirror! {
     /// How a run ended.
     #[serde(rename_all = "camelCase")]
@@ -284,7 +272,7 @@ impl From<&Run> for RunSummary {
         let spent = run.spent_in_all();
         Self {
             run_id: run.id.to_string(),
-            kind: request.map(|request| CommandKind::from(&request.kind)),
+            kind: request.map(|request| request.kind.command()),
             status: outcome.map(|outcome| outcome.status.into()),
             waiting_for: run::waits_for_person(run).or_else(|| run::paused_for(run)),
             parent_run_id: run.parent().map(|parent| parent.run.to_string()),
@@ -352,16 +340,6 @@ fn rounds(run: &Run) -> Option<u32> {
         Some(phase.rounds)
     } else {
         u32::try_from(phase.record.reviews.len()).ok()
-    }
-}
-
-impl From<&RunKind> for CommandKind {
-    fn from(kind: &RunKind) -> Self {
-        match kind {
-            RunKind::Spawn => CommandKind::Spawn,
-            RunKind::Team(_) => CommandKind::SpawnTeam,
-            RunKind::Cruise(_) | RunKind::Build(_) => CommandKind::Cruise,
-        }
     }
 }
 

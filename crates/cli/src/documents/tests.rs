@@ -4,6 +4,7 @@
 )]
 
 use super::*;
+use drive_core::problem::Kind;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -50,6 +51,18 @@ fn folder() -> PathBuf {
 fn file_name(schema: &str) -> String {
     let name = schema.strip_prefix("drive.").unwrap();
     format!("{}.schema.json", name.strip_suffix("/1").unwrap())
+}
+
+#[test]
+fn the_schema_of_a_failure_lists_every_kind() {
+    for document in ["error", "run"] {
+        let text = fs::read_to_string(folder().join(format!("{document}.schema.json"))).unwrap();
+        let schema: Value = serde_json::from_str(&text).unwrap();
+        let listed = schema["$defs"]["ErrorKind"]["enum"].as_array().unwrap();
+        let listed: Vec<&str> = listed.iter().filter_map(Value::as_str).collect();
+        let all: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
+        assert_eq!(listed, all, "{document}");
+    }
 }
 
 #[test]

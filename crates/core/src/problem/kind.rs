@@ -4,8 +4,10 @@
 //! `the_document_of_errors_lists_every_kind` with `DRIVE_UPDATE_DOCS=1`: it writes `docs/errors.md`.
 
 use super::Class;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt;
 
 /// One line per kind: `Variant: "textInJson", Class, "What it means.", "What to do.";`
@@ -388,10 +390,26 @@ impl Serialize for Kind {
 
 impl<'de> Deserialize<'de> for Kind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        let text = <Cow<'de, str>>::deserialize(deserializer)?;
         let known = Kind::ALL.iter().find(|kind| kind.as_str() == text);
         known.copied().ok_or_else(|| {
             D::Error::invalid_value(Unexpected::Str(&text), &"a kind of problem of this drive")
+        })
+    }
+}
+
+/// Every kind by its text, for those who script against it.
+impl JsonSchema for Kind {
+    fn schema_name() -> Cow<'static, str> {
+        "ErrorKind".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let all: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
+        json_schema!({
+            "description": "What went wrong; `docs/errors.md` says what each kind means.",
+            "type": "string",
+            "enum": all,
         })
     }
 }

@@ -37,7 +37,7 @@ pub use model::{
     Parent, Part, Pause, PerTask, PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck,
     PlanFrom, PollResult, Posting, Publish, Published, Receipt, ReceiptResult, Record, Remark,
     RemarkRecord, Request, ResumeStep, Resumption, Retry, ReviewOf, ReviewRecord, ReviewTerms,
-    RollBackCost, Round, RoundJob, RoundRecord, RoundStep, Run, RunKind, RunMessage, STATE_FORMAT,
+    RollBackCost, Round, RoundJob, RoundRecord, RoundStep, Run, RunCommand, RunKind, RunMessage, STATE_FORMAT,
     SeverityTotals, Shutdown, ShutdownStep, SpawnStage, Spent, Stage, Tally, TaskCosts, TaskOrder,
     TaskRecord, TaskScope, TaskState, Threads, Timer, UnreadableFormat, Validation,
     VerifiedAgainst, Watch, WatchTerms, Whole, WholeTerms, Work, is_actionable, read_event,

@@ -20,6 +20,7 @@ mod notice;
 mod notices;
 mod outcome;
 mod phase;
+mod phase_terms;
 mod promotion;
 mod record;
 mod remark;
@@ -67,12 +68,13 @@ pub use phase::{
     ClosingPost, Counts, Description, Halt, HoldFor, PLAN_PATH, Panel, Pause, Phase, PhaseEnd,
     PlanCheck, Posting, Retry, Stage,
 };
+pub use phase_terms::{Adopted, DoneWhen, Makes, PhaseTerms, ReviewTerms, WatchTerms};
 pub use promotion::Judged;
 pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord, SeverityTotals};
 pub use remark::{Remark, ReviewOf};
 pub use request::{
-    Adopted, AfterEnd, BuildTerms, DoneWhen, FinishTerms, LineTerms, Makes, Parent, PerTask,
-    PhaseTerms, PlanFrom, Publish, Request, ReviewTerms, RunKind, TaskOrder, WatchTerms,
+    AfterEnd, BuildTerms, FinishTerms, LineTerms, Parent, PerTask, PlanFrom, Publish, Request,
+    RunCommand, RunKind, TaskOrder,
 };
 pub use resume::{ResumeStep, Resumption};
 pub use round::{RollBackCost, Round, RoundJob, RoundRecord, RoundStep};

@@ -1,5 +1,6 @@
 //! A notice: what a person is told at once, by a program of their own.
 
+use super::request::RunCommand;
 use crate::ids::{RunId, TaskId};
 use crate::time::Timestamp;
 use schemars::JsonSchema;
@@ -15,7 +16,7 @@ pub struct Notice {
     /// The run that the person started.
     pub run_id: RunId,
     /// The command of the run.
-    pub kind: String,
+    pub kind: RunCommand,
     /// The repository.
     pub repo: PathBuf,
     /// One line for a headline.

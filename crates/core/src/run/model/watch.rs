@@ -1,6 +1,6 @@
 //! What polling a pull request has found so far.
 
-use super::request::WatchTerms;
+use super::phase_terms::WatchTerms;
 use crate::forge::CommentRef;
 use crate::ids::CommitSha;
 use crate::phase::Backoff;

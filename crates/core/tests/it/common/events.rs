@@ -132,7 +132,7 @@ pub fn notice() -> drive_core::run::Notice {
     drive_core::run::Notice {
         event: drive_core::run::NoticeEvent::Blocked,
         run_id: run_id(),
-        kind: "cruise".into(),
+        kind: drive_core::run::RunCommand::Cruise,
         repo: "/repo".into(),
         title: "task `login` is blocked: Fix the login".into(),
         reason: "a test fails".into(),

@@ -1,0 +1,268 @@
+//! What one phase was asked for: what is made, who reviews it, whether it is watched, and when it is done.
+
+use super::outcome::Published;
+use super::scope::TaskScope;
+use super::task_costs::TaskCosts;
+use super::whole::WholeTerms;
+use crate::agent::answer::Confidence;
+use crate::ids::{BranchName, CommitSha};
+use crate::prompts::Prompts;
+use crate::review::{Domain, ReviewPlan, Subject};
+use crate::sandbox::Sandbox;
+use crate::settings::{RecordDetail, TeamMode};
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+/// What makes one phase differ from another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseTerms {
+    /// What the first agent makes.
+    pub makes: Makes,
+    /// How reviews and fixes take turns, and where reviews are shown.
+    pub mode: TeamMode,
+    /// Most reviews of one domain.
+    pub max_iterations: u32,
+    /// The agent that reviews, by its name in the settings.
+    pub reviewer: String,
+    /// The agent that fixes; a fresh one for every round.
+    pub fixer: String,
+    /// The agent that finds a title and a branch name.
+    pub namer: String,
+    /// The model it uses, where it is not the agent's own.
+    pub namer_model: Option<String>,
+    /// The branch the person asked for; the namer finds one when left out.
+    pub branch: Option<BranchName>,
+    /// The title, where it is known: then no agent is asked for names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// How long checks that have not ended are waited for.
+    #[serde(default = "checks_timeout")]
+    pub checks_timeout: Duration,
+    /// How the pull request is watched; `None` where the phase ends with its reviews.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watch: Option<WatchTerms>,
+    /// When the phase is done.
+    pub done: DoneWhen,
+    /// By which rules the work is reviewed.
+    pub review: ReviewTerms,
+    /// The prompts of all agents.
+    pub prompts: Prompts,
+    /// How much of its record the pull request shows.
+    #[serde(default)]
+    pub record: RecordDetail,
+    /// What tasks cost that were built in this repository before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<TaskCosts>,
+    /// The files of its task, where a plan names them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<TaskScope>,
+    /// What is known of a phase whose journal was lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopted: Option<Adopted>,
+}
+
+/// By which rules work is reviewed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewTerms {
+    /// The domains, in their order.
+    pub domains: Vec<Domain>,
+    /// A finding below this does not stand against a merge.
+    pub min_confidence: Confidence,
+    /// Whether a second agent tries to refute what stands against a merge.
+    #[serde(default)]
+    pub refute: bool,
+    /// The agent that does, by its name in the settings; the reviewer where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refuter: Option<String>,
+    /// How many reviewers may work side by side.
+    #[serde(default = "one")]
+    pub max_parallel: NonZeroU32,
+}
+
+fn one() -> NonZeroU32 {
+    NonZeroU32::MIN
+}
+
+/// What the first agent of a phase makes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "makes")]
+pub enum Makes {
+    /// The change that the task asks for.
+    Change,
+    /// A plan for the task.
+    Plan {
+        /// The plan, where the person brought one: then no agent writes it.
+        given: Option<String>,
+    },
+    /// Nothing: the plan is there. It follows what people say about it while it is built.
+    #[serde(rename_all = "camelCase")]
+    Amendments {
+        /// The tip of the branch that it is on, a verified commit.
+        head: CommitSha,
+        /// The pull request that people comment on.
+        pull_request: Published,
+    },
+    /// Nothing: the commits are there. They are looked at as a whole and brought to the base.
+    Whole {
+        /// The commits.
+        whole: Box<WholeTerms>,
+    },
+}
+
+/// How a pull request is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WatchTerms {
+    /// The first pause between two polls.
+    pub poll_initial: Duration,
+    /// The longest pause.
+    pub poll_max: Duration,
+    /// The phase ends after so long without anything new.
+    pub inactivity_timeout: Duration,
+    /// Fixer rounds before a person is asked.
+    pub max_rounds: u32,
+}
+
+/// When a phase is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "done")]
+pub enum DoneWhen {
+    /// Once every review is through.
+    #[serde(rename_all = "camelCase")]
+    Reviewed {
+        /// Whether an approved commit that passes verification is merged.
+        auto_merge: bool,
+    },
+    /// Once a person approved.
+    #[serde(rename_all = "camelCase")]
+    Approved {
+        /// Whether a plan that every domain approved needs no person.
+        auto_approve: bool,
+        /// Whether only the plan was asked for.
+        plan_only: bool,
+    },
+    /// Once the pull request is merged or closed.
+    #[serde(rename_all = "camelCase")]
+    Merged {
+        /// Whether drive merges what passes everything; else a person does.
+        auto: bool,
+    },
+    /// Once its parent asks for it, and nothing is left to do.
+    Asked,
+    /// Once its parent landed it. Until then people are heard.
+    #[serde(rename_all = "camelCase")]
+    Landed {
+        /// Whether a person must approve first.
+        approve: bool,
+    },
+}
+
+/// What a phase of an earlier version waits.
+fn checks_timeout() -> Duration {
+    Duration::from_secs(30 * 60)
+}
+
+impl PhaseTerms {
+    /// What is reviewed, and how often.
+    pub fn review_plan(&self) -> ReviewPlan {
+        match self.mode {
+            TeamMode::Sequential => ReviewPlan::sequential(),
+            TeamMode::Pingpong => ReviewPlan::pingpong(self.max_iterations),
+            TeamMode::Github => {
+                let mut domains = self.review.domains.clone();
+                domains.retain(|domain| self.is_reviewed() && domain.reviews(self.subject()));
+                ReviewPlan::by_domain(domains, self.max_iterations)
+            }
+        }
+    }
+
+    /// What reviewers look at.
+    pub fn subject(&self) -> Subject {
+        match self.makes {
+            Makes::Change | Makes::Whole { .. } => Subject::Code,
+            Makes::Plan { .. } | Makes::Amendments { .. } => Subject::Plan,
+        }
+    }
+
+    /// Whether anybody reviews it. What was reviewed task by task need not be.
+    pub fn is_reviewed(&self) -> bool {
+        match &self.makes {
+            Makes::Whole { whole } => whole.reviewed,
+            // Programs check what people asked for.
+            Makes::Amendments { .. } => false,
+            Makes::Change | Makes::Plan { .. } => true,
+        }
+    }
+
+    /// The commits of a cruise that this phase brings to the base.
+    pub fn whole(&self) -> Option<&WholeTerms> {
+        match &self.makes {
+            Makes::Whole { whole } => Some(whole),
+            Makes::Change | Makes::Plan { .. } | Makes::Amendments { .. } => None,
+        }
+    }
+
+    /// The commit and the pull request of a cruise that this phase begins with.
+    pub fn taken_over(&self) -> Option<(&CommitSha, &Published)> {
+        match &self.makes {
+            Makes::Whole { whole } => Some((&whole.head, &whole.pull_request)),
+            Makes::Amendments { head, pull_request } => Some((head, pull_request)),
+            Makes::Change | Makes::Plan { .. } => None,
+        }
+    }
+
+    /// Whether it works on the branch of a cruise, which never points at a tree that was not verified.
+    pub fn is_on_line(&self) -> bool {
+        self.taken_over().is_some()
+    }
+
+    /// Whether it changes the plan, and nothing else.
+    pub fn is_about_plan(&self) -> bool {
+        match self.makes {
+            Makes::Plan { .. } | Makes::Amendments { .. } => true,
+            Makes::Change | Makes::Whole { .. } => false,
+        }
+    }
+
+    /// Whether the phase outlives its owners and waits for people.
+    pub fn is_watched(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    /// Whether it is done once a person approved the plan.
+    pub fn asks_approval(&self) -> bool {
+        match self.done {
+            DoneWhen::Approved { .. } => true,
+            DoneWhen::Reviewed { .. }
+            | DoneWhen::Merged { .. }
+            | DoneWhen::Asked
+            | DoneWhen::Landed { .. } => false,
+        }
+    }
+
+    /// Whether people's comments on the pull request are worked in.
+    pub fn hears_comments(&self) -> bool {
+        self.mode == TeamMode::Github
+    }
+}
+
+/// A phase whose journal is gone, as its sandbox, history and forge show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Adopted {
+    /// Its sandbox.
+    pub sandbox: Sandbox,
+    /// Its pull request.
+    pub pull_request: Published,
+    /// The pull request's title.
+    pub title: String,
+    /// The tip of its branch.
+    pub head_sha: CommitSha,
+    /// The domain that was under review.
+    pub domain: Option<Domain>,
+    /// The fixer rounds it had.
+    pub rounds: u32,
+}
