@@ -1,14 +1,21 @@
 //! `drive spawn-team --mode github` against the fakes.
 
 use crate::support::{
-    Crashes, FILE, FIXED, Scene, assert_nothing_is_lost, assert_recovered, team_request,
+    Crashes, FILE, FIXED, Idle, Scene, assert_nothing_is_lost, assert_recovered, run_id,
+    team_request,
 };
 use drive_core::agent::Role;
 use drive_core::forge::{PrState, Surface};
-use drive_core::problem::Kind;
-use drive_core::run::{DoneWhen, OutcomeStatus, Request, Run, RunKind};
-use drive_engine::fakes::{AgentWork, CrashPoint};
+use drive_core::ids::RunId;
+use drive_core::problem::{Kind, Problem};
+use drive_core::run::{DoneWhen, Effect, EffectResult, OutcomeStatus, Request, Run, RunKind};
+use drive_engine::CancelToken;
+use drive_engine::executor::{Performer, Task};
+use drive_engine::fakes::{AgentWork, CrashPoint, FakeWorld};
 use drive_engine::ports::StatusState;
+use drive_engine::start::execute;
+use std::collections::BTreeSet;
+use std::sync::Mutex;
 
 /// Appends before anybody can merge anything: the change and its first reviews.
 const FIRST_AFTER_REVIEWS: u32 = 40;
@@ -68,6 +75,72 @@ fn a_branch_that_a_person_deletes_on_the_remote_ends_a_team_and_stays_deleted() 
     let here = repository.branch("fix-login").unwrap();
     assert_eq!(repository.files_of(&here).unwrap()[FILE], FIXED);
     assert_nothing_is_lost(&scene, "after the branch was deleted");
+}
+
+/// Executes another team to its end between the first team's choice of a name and its use.
+struct Overtaken<'a> {
+    inner: Idle<'a>,
+    world: &'a FakeWorld,
+    other: Mutex<Option<Run>>,
+}
+
+impl Performer for Overtaken<'_> {
+    fn perform(&self, task: &Task<'_>) -> Result<EffectResult, Problem> {
+        if let Effect::CreateSandbox { .. } = task.claimed.effect {
+            let mut other = self.other.lock().unwrap();
+            if other.is_none() {
+                *other = Some(other_team(self.world));
+            }
+        }
+        self.inner.perform(task)
+    }
+
+    fn changed(&self, run: &Run) {
+        self.inner.changed(run);
+    }
+}
+
+fn other_team(world: &FakeWorld) -> Run {
+    let (owner, cancel) = (world.start_owner(None), CancelToken::new());
+    let performer = Idle::new(&owner, world, &cancel);
+    let (journal, who) = (owner.journal(), &owner.process);
+    let (id, request) = (RunId::new("r20261116-0900-bbbbb"), team_request(world));
+    execute(request, &id, journal, who, &performer, &cancel).unwrap()
+}
+
+#[test]
+fn two_teams_that_want_one_name_both_succeed() {
+    let Scene { world, .. } = Scene::new();
+    let (owner, cancel) = (world.start_owner(None), CancelToken::new());
+    let performer = Overtaken {
+        inner: Idle::new(&owner, &world, &cancel),
+        world: &world,
+        other: Mutex::default(),
+    };
+    let (journal, who) = (owner.journal(), &owner.process);
+    let request = team_request(&world);
+    let first = execute(request, &run_id(), journal, who, &performer, &cancel).unwrap();
+    let second = performer.other.into_inner().unwrap().unwrap();
+    assert_eq!(
+        first.decided["createSandbox"], 2,
+        "its first name was taken"
+    );
+    for (run, branch) in [(&second, "fix-login"), (&first, "fix-login-2")] {
+        let outcome = run.outcome.as_ref().unwrap();
+        assert_eq!(outcome.status, OutcomeStatus::Succeeded, "{outcome:?}");
+        assert_eq!(run.work.branch.as_deref(), Some(branch));
+        let pushed = world.repository.remote_branch("origin", branch);
+        let head = run.work.head_sha.as_deref();
+        assert_eq!(pushed.as_deref(), head, "{branch}");
+        let files = world.repository.files_of(head.unwrap()).unwrap();
+        assert_eq!(files[FILE], FIXED, "{branch}");
+    }
+    let opened = world.forge.pull_requests();
+    let branches: BTreeSet<&str> = opened.iter().map(|pr| pr.branch.as_str()).collect();
+    assert_eq!(opened.len(), 2);
+    assert_eq!(branches, BTreeSet::from(["fix-login", "fix-login-2"]));
+    assert_eq!(world.machine.overlaps(), Vec::<String>::new());
+    assert_eq!(world.repository.sandboxes(), Vec::new());
 }
 
 /// A team that merges by itself, once its work is reviewed and verified.
