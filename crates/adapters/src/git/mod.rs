@@ -4,6 +4,7 @@
 //! call. Answers are read from exit codes and from formats made for programs, never from messages.
 
 mod absorb;
+mod answer;
 mod branch;
 mod call;
 mod case_clash;
@@ -36,7 +37,8 @@ mod tracked;
 mod unpublished;
 mod usual;
 
-pub use call::{Answer, Call, Touches};
+pub use answer::Answer;
+pub use call::{Call, Touches};
 pub use config::Overrides;
 pub(crate) use config::{Entry as Setting, last as last_setting};
 use config_cache::ConfigCache;

@@ -19,6 +19,7 @@ mod refs;
 mod remove;
 mod repository;
 mod roll_back;
+mod saver;
 mod steps;
 mod sweep;
 mod trash;

@@ -54,6 +54,7 @@ mod sandbox_settings;
 mod sandbox_signing;
 mod sandbox_take;
 mod sandbox_take_crash;
+mod sandbox_take_refused;
 mod sandbox_untouched;
 mod sandbox_whole;
 mod store_database;
