@@ -87,36 +87,37 @@ impl LocalForge {
         row: &PullRow,
         tips: &BTreeMap<BranchName, String>,
     ) -> Result<Option<BranchChange>, Problem> {
-        let head = tips.get(&row.branch).unwrap_or(&row.head_sha);
-        let base = tips.get(&row.base).unwrap_or(&row.base_sha);
-        if (head, base) == (&row.head_sha, &row.base_sha) {
+        let (last_head, last_base) = (row.head_sha.as_str(), row.base_sha.as_str());
+        let head = tips.get(&row.branch).map_or(last_head, String::as_str);
+        let base = tips.get(&row.base).map_or(last_base, String::as_str);
+        if (head, base) == (last_head, last_base) {
             return Ok(None);
         }
         // A branch that was reset to the base is in the base too; but then what it held before is
         // not, and nothing was merged.
-        let merged = base != &row.base_sha
+        let merged = base != last_base
             && self.is_in(head, base)?
-            && (head == &row.head_sha || self.is_in(&row.head_sha, base)?);
+            && (head == last_head || self.is_in(last_head, base)?);
         if merged {
             let commit = self.merge_of(head, base)?;
             return Ok(Some(BranchChange::Merged {
-                head: head.clone(),
+                head: head.to_owned(),
                 commit,
             }));
         }
-        let squash = if base != &row.base_sha {
-            self.squash_of(head, &row.base_sha, base)?
+        let squash = if base != last_base {
+            self.squash_of(head, last_base, base)?
         } else {
             None
         };
         Ok(Some(match squash {
             Some(commit) => BranchChange::Merged {
-                head: head.clone(),
+                head: head.to_owned(),
                 commit: Some(commit),
             },
             None => BranchChange::Moved {
-                head: head.clone(),
-                base: base.clone(),
+                head: head.to_owned(),
+                base: base.to_owned(),
             },
         }))
     }
@@ -124,12 +125,15 @@ impl LocalForge {
     /// Stores a change, unless another process already stored a newer one.
     fn store_change(&self, row: &PullRow, change: &BranchChange) -> Result<(), Problem> {
         let (state, head, base, commit) = match change {
-            BranchChange::Moved { head, base } => (PrState::Open, head, base, None),
-            BranchChange::Merged { head, commit } => {
-                (PrState::Merged, head, &row.base_sha, commit.as_ref())
-            }
+            BranchChange::Moved { head, base } => (PrState::Open, head, base.as_str(), None),
+            BranchChange::Merged { head, commit } => (
+                PrState::Merged,
+                head,
+                row.base_sha.as_str(),
+                commit.as_ref(),
+            ),
         };
-        let is_news = state != row.state || *head != row.head_sha;
+        let is_news = state != row.state || head != row.head_sha.as_str();
         self.write(|tx| {
             let at = if is_news {
                 self.tick(tx)?
@@ -144,7 +148,7 @@ impl LocalForge {
                 rusqlite::params![
                     self.repository,
                     row.number.get(),
-                    row.head_sha,
+                    row.head_sha.as_str(),
                     state.sql_text(),
                     head,
                     base,

@@ -1,9 +1,9 @@
 //! Rows of comments, for all three surfaces.
 
-use super::sql_text::SqlText;
+use super::sql_text::{SqlText, sha_from_sql};
 use super::{LocalForge, instant};
 use drive_core::forge::{Aside, Author, Comment, CommentKey, CommentRef, ReviewState, Surface};
-use drive_core::ids::{CommentId, CommitSha, PrNumber};
+use drive_core::ids::{CommentId, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use rusqlite::{Row, ToSql, Transaction};
 
@@ -230,7 +230,10 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Comment> {
         path: row.get(6)?,
         line: row.get(7)?,
         origin: None,
-        commit: row.get::<_, Option<String>>(8)?.map(CommitSha::new),
+        commit: row
+            .get::<_, Option<String>>(8)?
+            .map(|text| sha_from_sql(8, &text))
+            .transpose()?,
         in_reply_to: row.get::<_, Option<u64>>(9)?.map(CommentId::new),
         review: verdict
             .map(|text| ReviewState::from_sql_text(10, &text))

@@ -5,7 +5,7 @@ use super::pulls::PullRow;
 use drive_core::Problem;
 use drive_core::forge::inline::{FileDiff, follow_line, hunk_up_to, parse_diff};
 use drive_core::forge::{Comment, LineOrigin, Surface};
-use drive_core::ids::PrNumber;
+use drive_core::ids::{CommitSha, PrNumber};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A diff in the one form the reader knows, whatever the user's settings.
@@ -41,7 +41,7 @@ impl LocalForge {
             heads.insert(number, self.require_pull(number)?.head_sha);
         }
         let mut shown: BTreeMap<(String, String), String> = BTreeMap::new();
-        let mut diffs: BTreeMap<(String, String), Option<Vec<FileDiff>>> = BTreeMap::new();
+        let mut diffs: BTreeMap<(CommitSha, CommitSha), Option<Vec<FileDiff>>> = BTreeMap::new();
         for comment in comments.iter_mut() {
             let (Surface::Inline, Some(line), Some(path), Some(commit), Some(head)) = (
                 comment.key.surface,
@@ -65,10 +65,10 @@ impl LocalForge {
                 line,
                 hunk_up_to(text, line).as_deref(),
             ));
-            if commit.as_str() == head {
+            if commit == head {
                 continue;
             }
-            let between = (commit.to_string(), head.clone());
+            let between = (commit.clone(), head.clone());
             let diff = match diffs.get(&between) {
                 Some(diff) => diff,
                 None => {

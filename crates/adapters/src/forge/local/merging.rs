@@ -95,7 +95,7 @@ impl LocalForge {
     pub fn merged_as(&self, pr: PrNumber) -> Result<Option<CommitSha>, Problem> {
         self.refresh()?;
         let row = self.require_pull(pr)?;
-        Ok(row.merge_sha.map(CommitSha::new))
+        Ok(row.merge_sha)
     }
 
     fn merge_now(&self, pr: PrNumber, terms: &MergeTerms<'_>) -> Result<Attempt, Problem> {
@@ -103,14 +103,12 @@ impl LocalForge {
         let row = self.require_pull(pr)?;
         match row.state {
             PrState::Merged => {
-                return Ok(Attempt::Ended(MergeOutcome::Merged {
-                    sha: row.merge_sha.map(CommitSha::new),
-                }));
+                return Ok(Attempt::Ended(MergeOutcome::Merged { sha: row.merge_sha }));
             }
             PrState::Closed => return Ok(Attempt::refused(format!("pull request {pr} is closed"))),
             PrState::Open => {}
         }
-        if row.head_sha != terms.head.as_str() {
+        if row.head_sha != *terms.head {
             return Ok(Attempt::Ended(MergeOutcome::HeadMoved));
         }
         if row.draft {
@@ -122,7 +120,7 @@ impl LocalForge {
                 row.base
             )));
         };
-        if base != row.base_sha && self.is_in(&row.head_sha, &base)? {
+        if base != row.base_sha.as_str() && self.is_in(&row.head_sha, &base)? {
             // Somebody merged it by hand between two reads: the next read finds that.
             return Ok(Attempt::BaseMoved);
         }
@@ -141,7 +139,7 @@ impl LocalForge {
             let reason = "the merge result differs from the verified tree; verify it again";
             return Ok(Attempt::refused(reason.to_owned()));
         }
-        let parents = [base.clone(), row.head_sha.clone()];
+        let parents = [base.clone(), row.head_sha.to_string()];
         let location = Location::checkout(&self.git_dir);
         let commit = commit_tree(
             &self.git,

@@ -55,7 +55,7 @@ impl LocalForge {
                 new.spot = Some(Spot {
                     path: path.to_owned(),
                     line,
-                    commit: row.head_sha,
+                    commit: row.head_sha.to_string(),
                 });
             }
             CommentTarget::Reply { to } => self.aim_reply(&mut new, pr, to)?,

@@ -1,6 +1,6 @@
 //! Rows of pull requests.
 
-use super::sql_text::{SqlText, branch_from_sql};
+use super::sql_text::{SqlText, branch_from_sql, sha_from_sql};
 use super::{LocalForge, instant};
 use drive_core::forge::{PrState, PullRequest};
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
@@ -24,9 +24,9 @@ pub(super) struct PullRow {
     pub(super) draft: bool,
     pub(super) branch: BranchName,
     pub(super) base: BranchName,
-    pub(super) head_sha: String,
-    pub(super) base_sha: String,
-    pub(super) merge_sha: Option<String>,
+    pub(super) head_sha: CommitSha,
+    pub(super) base_sha: CommitSha,
+    pub(super) merge_sha: Option<CommitSha>,
     pub(super) updated_at: i64,
 }
 
@@ -40,9 +40,12 @@ impl PullRow {
             draft: row.get(4)?,
             branch: branch_from_sql(5, &row.get::<_, String>(5)?)?,
             base: branch_from_sql(6, &row.get::<_, String>(6)?)?,
-            head_sha: row.get(7)?,
-            base_sha: row.get(8)?,
-            merge_sha: row.get(9)?,
+            head_sha: sha_from_sql(7, &row.get::<_, String>(7)?)?,
+            base_sha: sha_from_sql(8, &row.get::<_, String>(8)?)?,
+            merge_sha: row
+                .get::<_, Option<String>>(9)?
+                .map(|text| sha_from_sql(9, &text))
+                .transpose()?,
             updated_at: row.get(10)?,
         })
     }
@@ -160,9 +163,9 @@ impl LocalForge {
             draft: row.draft,
             branch: row.branch,
             base: row.base,
-            head_sha: CommitSha::new(row.head_sha),
+            head_sha: row.head_sha,
             mergeable: None,
-            merged_sha: row.merge_sha.map(CommitSha::new),
+            merged_sha: row.merge_sha,
             updated_at: instant(row.updated_at),
         }
     }

@@ -1,7 +1,7 @@
 //! Text of enum values in the database.
 
 use drive_core::forge::{Permission, PrState, ReviewState, Surface};
-use drive_core::ids::BranchName;
+use drive_core::ids::{BranchName, CommitSha};
 use drive_engine::ports::{Reaction, StatusState};
 use rusqlite::types::Type;
 
@@ -25,6 +25,14 @@ pub(super) trait SqlText: Copy + Sized + 'static {
 pub(super) fn branch_from_sql(column: usize, text: &str) -> rusqlite::Result<BranchName> {
     BranchName::parse(text).map_err(|problem| {
         rusqlite::Error::FromSqlConversionFailure(column, Type::Text, problem.into())
+    })
+}
+
+/// Parses a column that names a commit; anything but a full id means that the database is damaged.
+pub(super) fn sha_from_sql(column: usize, text: &str) -> rusqlite::Result<CommitSha> {
+    CommitSha::parse(text).ok_or_else(|| {
+        let error = format!("`{text}` is not the id of a commit");
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, error.into())
     })
 }
 
@@ -126,5 +134,14 @@ mod tests {
     fn unknown_text_is_an_error() {
         assert_eq!(Surface::from_sql_text(0, "inline"), Ok(Surface::Inline));
         assert!(Surface::from_sql_text(0, "elsewhere").is_err());
+    }
+
+    #[test]
+    fn text_that_is_no_full_id_names_no_commit() {
+        let full = "a".repeat(40);
+        assert_eq!(sha_from_sql(0, &full), Ok(CommitSha::new(full.clone())));
+        for text in ["", "HEAD", "abcdef0", &full[1..]] {
+            assert!(sha_from_sql(0, text).is_err(), "{text:?}");
+        }
     }
 }
