@@ -66,7 +66,7 @@ impl Budgets for MemoryBudgets {
 }
 
 /// The budget after an answer of the REST API; `None` when it does not say.
-pub(super) fn told(reply: &Reply) -> Option<RequestBudget> {
+pub(super) fn describe_budget(reply: &Reply) -> Option<RequestBudget> {
     if reply
         .header("x-ratelimit-resource")
         .is_some_and(|r| r != "core")

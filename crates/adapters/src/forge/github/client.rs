@@ -354,7 +354,7 @@ impl Client {
 
     /// Remembers what the answer tells about the budget.
     pub(super) fn observe(&self, reply: &Reply) -> Result<(), Problem> {
-        let Some(mut told) = budget::told(reply) else {
+        let Some(mut told) = budget::describe_budget(reply) else {
             return Ok(());
         };
         if told.remaining == 0 {

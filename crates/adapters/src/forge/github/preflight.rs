@@ -68,7 +68,7 @@ impl Client {
             return Err(self.unknown_repository());
         }
         let repository: Repository = self.understood(&reply)?;
-        let mut told = budget::told(&reply);
+        let mut told = budget::describe_budget(&reply);
         if let Some(budget) = &mut told {
             // The reset is told by the forge's clock.
             let theirs = date(&reply).unwrap_or_else(|| self.now());
