@@ -3,7 +3,7 @@
 use crate::agent::answer::Finding;
 use crate::markdown::code;
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How far apart two findings about the same lines may be placed.
 const SAME_LINES: u64 = 3;
@@ -22,15 +22,12 @@ const PATH_CHARS: usize = 200;
 /// finding at the first of them that names the others; what was refuted of some of them is another one.
 pub fn merged(findings: &[Finding]) -> Vec<Finding> {
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    let mut known: BTreeMap<(String, bool, bool), usize> = BTreeMap::new();
     for finding in findings {
-        let words = words(&finding.issue);
-        let is_same = |group: &&mut Vec<&Finding>| {
-            let first = group[0];
-            first.pre_existing == finding.pre_existing
-                && first.refuted.is_some() == finding.refuted.is_some()
-                && words == self::words(&first.issue)
-        };
-        match groups.iter_mut().find(is_same) {
+        let is_refuted = finding.refuted.is_some();
+        let same = (words(&finding.issue), finding.pre_existing, is_refuted);
+        let at = *known.entry(same).or_insert(groups.len());
+        match groups.get_mut(at) {
             Some(group) => group.push(finding),
             None => groups.push(vec![finding]),
         }
@@ -43,58 +40,78 @@ pub fn merged(findings: &[Finding]) -> Vec<Finding> {
 /// The findings, each as bad and as sure as the worst that says the same of another place. They stay
 /// apart, so that each place can be refuted.
 pub fn levelled(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let all = findings.iter();
+    let said: Vec<(String, bool)> = all
+        .map(|finding| (words(&finding.issue), finding.pre_existing))
+        .collect();
     for one in merged(&findings) {
-        let said = words(&one.issue);
-        let same = findings.iter_mut().filter(|finding| {
-            finding.pre_existing == one.pre_existing && words(&finding.issue) == said
-        });
-        for finding in same {
-            (finding.severity, finding.confidence) = (one.severity, one.confidence);
+        let same = (words(&one.issue), one.pre_existing);
+        for (finding, said) in findings.iter_mut().zip(&said) {
+            if *said == same {
+                (finding.severity, finding.confidence) = (one.severity, one.confidence);
+            }
         }
     }
     findings.sort_by_key(|one| (one.severity, Reverse(one.confidence)));
     findings
 }
 
-/// Whether one of these findings, of another reviewer, says the same about the same place.
-pub fn is_repeated(finding: &Finding, others: &[&Finding]) -> bool {
-    others.iter().any(|other| is_same(finding, other))
-}
-
 /// The findings of several reviewers without those that repeat an earlier one.
 pub fn distinct<T>(findings: Vec<T>, finding: impl Fn(&T) -> &Finding) -> Vec<T> {
-    let mut all: Vec<T> = Vec::new();
-    for one in findings {
-        let known = all
-            .iter()
-            .any(|known| is_same(finding(&one), finding(known)));
-        if !known {
-            all.push(one);
+    let mut known: Vec<Meaning> = Vec::new();
+    let is_new = |one: &T| {
+        let meaning = Meaning::of(finding(one));
+        let is_new = !known.iter().any(|known| meaning.is_same(known));
+        if is_new {
+            known.push(meaning);
+        }
+        is_new
+    };
+    findings.into_iter().filter(is_new).collect()
+}
+
+/// What a finding says, and of which place: read once, compared with many.
+pub struct Meaning {
+    file: Option<String>,
+    line: Option<u64>,
+    words: String,
+    vocabulary: BTreeSet<String>,
+    negations: usize,
+}
+
+impl Meaning {
+    /// The meaning of a finding.
+    pub fn of(finding: &Finding) -> Self {
+        Self {
+            file: finding.file.clone(),
+            line: finding.line,
+            words: words(&finding.issue),
+            vocabulary: vocabulary(&finding.issue),
+            negations: negations(&finding.issue),
         }
     }
-    all
-}
 
-/// Two reviewers say the same in other words: of lines beside each other, one with all the words of the
-/// other and few more.
-fn is_same(one: &Finding, other: &Finding) -> bool {
-    let is_here = one.file == other.file
-        && match (one.line, other.line) {
-            (Some(one), Some(other)) => one.abs_diff(other) <= SAME_LINES,
-            (None, None) => true,
-            (Some(_), None) | (None, Some(_)) => false,
-        };
-    is_here && (words(&one.issue) == words(&other.issue) || is_alike(&one.issue, &other.issue))
-}
-
-fn is_alike(one: &str, other: &str) -> bool {
-    if negations(one) != negations(other) {
-        return false;
+    /// Two reviewers say the same in other words: of lines beside each other, one with all the words of
+    /// the other and few more.
+    pub fn is_same(&self, other: &Meaning) -> bool {
+        let is_here = self.file == other.file
+            && match (self.line, other.line) {
+                (Some(one), Some(other)) => one.abs_diff(other) <= SAME_LINES,
+                (None, None) => true,
+                (Some(_), None) | (None, Some(_)) => false,
+            };
+        is_here && (self.words == other.words || self.is_alike(other))
     }
-    let (one, other) = (vocabulary(one), vocabulary(other));
-    let both = one.intersection(&other).count();
-    let (fewer, more) = (one.len().min(other.len()), one.len().max(other.len()));
-    more > 0 && both == fewer && both * 100 >= more * SAME_WORDS
+
+    fn is_alike(&self, other: &Meaning) -> bool {
+        if self.negations != other.negations {
+            return false;
+        }
+        let (one, other) = (&self.vocabulary, &other.vocabulary);
+        let both = one.intersection(other).count();
+        let (fewer, more) = (one.len().min(other.len()), one.len().max(other.len()));
+        more > 0 && both == fewer && both * 100 >= more * SAME_WORDS
+    }
 }
 
 /// How often a text says that something is not so. One such word turns its meaning around.
@@ -194,10 +211,9 @@ mod tests {
     #[test]
     fn two_reviewers_mean_the_same_where_place_and_most_words_agree() {
         let one = finding("The name is not checked for NUL", 7, Severity::Major);
-        let same = |issue: &str, line| {
-            let other = finding(issue, line, Severity::Minor);
-            is_repeated(&other, &[&one])
-        };
+        let is_same =
+            |one: &Finding, other: &Finding| Meaning::of(one).is_same(&Meaning::of(other));
+        let same = |issue: &str, line| is_same(&finding(issue, line, Severity::Minor), &one);
         assert!(same("The name is not checked for NUL.", 7));
         assert!(same("The name of a file is not checked for NUL", 9));
         assert!(!same("The name is not checked for NUL", 20));
@@ -209,7 +225,7 @@ mod tests {
             file: Some("b.rs".to_owned()),
             ..one.clone()
         };
-        assert!(!is_repeated(&elsewhere, &[&one]));
+        assert!(!is_same(&elsewhere, &one));
         let all = distinct(vec![one.clone(), elsewhere, one], |one| one);
         assert_eq!(all.len(), 2);
     }

@@ -17,7 +17,7 @@ mod verdict;
 pub use change::{Change, ChangeReader, ChangedFile};
 pub use domain::{Domain, Subject, verdict_title};
 pub use folded::Folded;
-pub use merge::{distinct, is_repeated, levelled, merged};
+pub use merge::{Meaning, distinct, levelled, merged};
 pub use origin::require_older;
 pub use plan::{LastWord, Move, ReviewPlan, Seat};
 pub use resolution::{ChangedPlace, Named, Resolution, outside, resolution};

@@ -2,7 +2,7 @@
 
 use super::super::super::model::ReviewRecord;
 use crate::agent::answer::Finding;
-use crate::review::{Domain, is_repeated};
+use crate::review::{Domain, Meaning};
 use std::collections::BTreeMap;
 
 /// A review as it is told, beside others of the same commit.
@@ -11,6 +11,8 @@ pub(super) struct Told {
     pub(super) review: ReviewRecord,
     /// The domains that tell the rest of it, each with how much.
     pub(super) repeats: BTreeMap<String, usize>,
+    /// The meaning of each finding that it tells.
+    meanings: Vec<Meaning>,
 }
 
 /// The reviews, each finding in the first of them that has it. What is to be fixed is told by a review
@@ -22,14 +24,16 @@ pub(super) fn without_repeats(
     let mut told: Vec<Told> = Vec::new();
     for review in given {
         let (mut review, mut repeats) = (review.clone(), BTreeMap::new());
+        let mut meanings = Vec::new();
         review.findings.retain(|finding| {
+            let meaning = Meaning::of(finding);
             let earlier = told.iter_mut().filter(|one| one.review.verdict.is_some());
             for teller in earlier {
-                let mut known = teller.review.findings.iter_mut();
-                let is_it = |known: &&mut Finding| {
-                    (is_to_fix(known) || !is_to_fix(finding)) && is_repeated(finding, &[known])
+                let mut known = teller.review.findings.iter_mut().zip(&teller.meanings);
+                let is_it = |(known, said): &(&mut Finding, &Meaning)| {
+                    (is_to_fix(known) || !is_to_fix(finding)) && meaning.is_same(said)
                 };
-                let Some(known) = known.find(is_it) else {
+                let Some((known, _)) = known.find(is_it) else {
                     continue;
                 };
                 known.severity = known.severity.min(finding.severity);
@@ -38,9 +42,14 @@ pub(super) fn without_repeats(
                 *repeats.entry(domain.to_owned()).or_default() += 1;
                 return false;
             }
+            meanings.push(meaning);
             true
         });
-        told.push(Told { review, repeats });
+        told.push(Told {
+            review,
+            repeats,
+            meanings,
+        });
     }
     told
 }
