@@ -207,7 +207,10 @@ fn a_field_that_cannot_be_true_is_named() {
     }
     let problem = with("base_sha", json!("HEAD")).unwrap_err();
     assert_eq!(problem.message, "the state file of the phase is malformed");
-    assert_eq!(problem.causes, ["`HEAD` is not the full id of a git object"]);
+    assert_eq!(
+        problem.causes,
+        ["`HEAD` is not the full id of a git object"]
+    );
 }
 
 #[test]

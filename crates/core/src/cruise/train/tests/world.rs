@@ -46,7 +46,7 @@ pub(super) struct World {
 impl World {
     pub(super) fn new() -> Self {
         let mut world = Self {
-            tip: CommitSha::new("base"),
+            tip: CommitSha::new("0".repeat(40)),
             commits: BTreeMap::new(),
             trees: BTreeMap::new(),
             bad: Changes::new(),
@@ -106,14 +106,15 @@ impl World {
 
     /// The changes of a head are in its name: `task@change`, where `-` changes nothing.
     pub(super) fn change_of(head: &CommitSha) -> Option<String> {
-        let (_, change) = head.as_str().split_once('@').unwrap();
+        let text = text_of(head);
+        let (_, change) = text.split_once('@').unwrap();
         (change != "-").then(|| change.to_owned())
     }
 
     fn commit(&mut self, parent: &CommitSha, change: Option<String>) -> CommitSha {
         let mut changes = self.commits[parent].changes.clone();
         changes.extend(change);
-        let id = CommitSha::new(format!("c{}", self.commits.len()));
+        let id = CommitSha::new(format!("{:040x}", self.commits.len()));
         let parent = Some(parent.clone());
         self.commits.insert(id.clone(), Commit { parent, changes });
         id
@@ -187,6 +188,18 @@ pub(super) fn car(name: &str) -> Car {
 pub(super) fn changed(name: &str, change: &str) -> Car {
     Car {
         task: task(name),
-        head: CommitSha::new(format!("{name}@{change}")),
+        head: id_of(&format!("{name}@{change}")),
     }
+}
+
+/// An id that holds a text, padded to the length of an id.
+fn id_of(text: &str) -> CommitSha {
+    let digits: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+    CommitSha::parse(&format!("{digits:0<64}")).unwrap()
+}
+
+fn text_of(id: &CommitSha) -> String {
+    let digits = id.as_str().as_bytes().chunks(2);
+    let bytes = digits.map(|two| u8::from_str_radix(str::from_utf8(two).unwrap(), 16).unwrap());
+    String::from_utf8(bytes.take_while(|byte| *byte != 0).collect()).unwrap()
 }
