@@ -89,6 +89,9 @@ pub struct Heard {
     pub head: Option<CommitSha>,
     /// Whether everything was read, and not only what changed.
     pub is_whole: bool,
+    /// When its answer came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
 }
 
 /// A request for changes that stands.

@@ -175,6 +175,12 @@ fn an_instant_that_comes_twice_after_the_clock_was_set_back_is_waited_for_twice(
 }
 
 #[test]
+fn an_approval_is_not_concluded_from_a_reading_of_hours_ago() {
+    // Its owner died after the reading, and the next one came twelve hours later.
+    fly(1_310, Who::Cruise, false);
+}
+
+#[test]
 fn a_team_that_is_shutting_down_is_woken_by_no_timer() {
     for seed in [199, 5_186] {
         let _replay = Replay(seed);

@@ -11,9 +11,12 @@ use crate::forge::{Comment, CommentVersion};
 use crate::ids::CommitSha;
 use crate::problem::{Kind, Problem};
 use crate::time::after;
+use std::time::Duration;
 
 /// Failed readings in a row before an unwatched phase ends without its conclusion: some minutes.
 const MOST_UNHEARD: u32 = 6;
+/// How long a reading is the last word of people.
+const HEARD_FOR: Duration = Duration::from_secs(10 * 60);
 /// What the keys of things that are said besides the answers begin with.
 const SAID: &str = "said/";
 /// The same for replies that say what a comment waits for.
@@ -22,14 +25,15 @@ const WAITS: &str = "waits/";
 const MOST_WAITS: usize = 5;
 
 impl PhaseFlow<'_> {
-    /// Whether the last reading was a whole one of the commit that is published, and complete.
+    /// Whether the last reading was a whole one of the commit that is published, complete and recent.
     pub(super) fn is_heard(&self) -> bool {
         let watch = &self.state.watch;
-        let wanted = Heard {
-            head: self.state.pushed.clone(),
-            is_whole: true,
-        };
-        watch.fresh && watch.heard.as_ref() == Some(&wanted)
+        watch.heard.as_ref().is_some_and(|heard| {
+            // An owner may have died since, and the next one come hours later.
+            let mut at = heard.at.into_iter();
+            let is_recent = at.any(|at| (at..=after(at, HEARD_FOR)).contains(&self.now));
+            watch.fresh && is_recent && heard.is_whole && heard.head == self.state.pushed
+        })
     }
 
     /// Reads everything before a conclusion. Returns whether that is still to be done.
@@ -64,7 +68,11 @@ impl PhaseFlow<'_> {
         }
         // One that is still wanted is not replaced by what changed.
         watch.whole &= !is_whole;
-        watch.heard = Some(Heard { head, is_whole });
+        watch.heard = Some(Heard {
+            head,
+            is_whole,
+            at: Some(self.now),
+        });
         watch.unheard = 0;
         if is_whole {
             let wait = watch.whole_backoff.next_wait();
