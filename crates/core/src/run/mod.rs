@@ -29,7 +29,7 @@ pub use model::{
     BranchTip, Build, BuildStage, BuildTerms, CarOrder, ChangedLines, Checked, Child, ChildReport,
     ChildStage, ChildState, Ci, ClosingPost, CommitSummary, Confirmed, ContractCheck, Counts,
     Description, Diagnosis, DoneWhen, Doubt, EVENT_FORMAT, Effect, EffectResult, Ending, Entry,
-    Event, FinishTerms, FixerResult, Flow, ForgeAct, ForgeAnswer, Halt, Heard, HoldFor,
+    Event, FinishTerms, FixerResult, Flow, ForgeAct, ForgeAnswer, GivenPlan, Halt, Heard, HoldFor,
     IgnoredComment, Injected, Interrupted, JobComment, JobEntry, JobFinding, JobInput, JobRecord,
     JudgeCheck, Judged, JudgedEntry, Landable, Ledger, Level, Life, Line, LineAct, LineAnswer,
     LineRemark, LineTerms, Makes, Merge, MergeStep, MergeWhen, Note, Notice, NoticeEvent, Notices,
@@ -37,11 +37,11 @@ pub use model::{
     Parent, Part, Pause, PerTask, PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck,
     PlanFrom, PollResult, Posting, Publish, Published, Receipt, ReceiptResult, Record, Remark,
     RemarkRecord, Request, ResumeStep, Resumption, Retry, ReviewOf, ReviewRecord, ReviewTerms,
-    RollBackCost, Round, RoundJob, RoundRecord, RoundStep, Run, RunCommand, RunKind, RunMessage, STATE_FORMAT,
-    SeverityTotals, Shutdown, ShutdownStep, SpawnStage, Spent, Stage, Tally, TaskCosts, TaskOrder,
-    TaskRecord, TaskScope, TaskState, Threads, Timer, UnreadableFormat, Validation,
-    VerifiedAgainst, Watch, WatchTerms, Whole, WholeTerms, Work, is_actionable, read_event,
-    read_run, reply_key, write_event, write_run,
+    RollBackCost, Round, RoundJob, RoundRecord, RoundStep, Run, RunCommand, RunKind, RunMessage,
+    STATE_FORMAT, SeverityTotals, Shutdown, ShutdownStep, SpawnStage, Spent, Stage, Tally,
+    TaskCosts, TaskOrder, TaskRecord, TaskScope, TaskState, Threads, Timer, UnreadableFormat,
+    Validation, VerifiedAgainst, Watch, WatchTerms, Whole, WholeTerms, Work, is_actionable,
+    read_event, read_run, reply_key, write_event, write_run,
 };
 pub use standing::{Group, Standing, standing};
 pub use stats::{ReviewStats, Reviewing, review_stats};

@@ -126,6 +126,9 @@ pub fn verdict(run: &Run) -> Option<LastWord> {
         return phase.verdict;
     }
     let terms = run.request.as_ref()?.kind.phase_terms()?;
+    if !terms.is_reviewed() {
+        return None;
+    }
     let head = run.work.head_sha.as_ref()?;
     let word = phase.record.last_word(&terms.review_plan().domains, head);
     (phase.next == Move::Done).then_some(word)

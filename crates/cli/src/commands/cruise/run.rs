@@ -17,8 +17,8 @@ use drive_core::ids::RunId;
 use drive_core::plan::Plan;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    AfterEnd, BuildTerms, DoneWhen, FinishTerms, Level, LineTerms, Makes, PerTask, PhaseTerms,
-    PlanFrom, Publish, Request, RunKind, TaskCosts, task_costs,
+    AfterEnd, BuildTerms, DoneWhen, FinishTerms, GivenPlan, Level, LineTerms, Makes, PerTask,
+    PhaseTerms, PlanFrom, Publish, Request, RunKind, TaskCosts, task_costs,
 };
 use drive_core::settings::{Layer, MergeBy, PrStrategy, Settings};
 use drive_engine::ports::{RunFilter, Store, VersionControl};
@@ -43,7 +43,7 @@ pub(super) struct RunArgs {
     #[arg(long, conflicts_with = "build_only")]
     plan_only: bool,
 
-    /// Build the plan of `--plan-file` without a review of the plan
+    /// Build the plan of `--plan-file` at once, without a pull request for the plan
     #[arg(long, requires = "plan_file")]
     build_only: bool,
 
@@ -51,9 +51,13 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LevelArg::Functional)]
     level: LevelArg,
 
-    /// Plan to use instead of one written by an agent
+    /// Plan to use as it is, instead of one written by an agent
     #[arg(long, value_name = "FILE")]
     plan_file: Option<PathBuf>,
+
+    /// Let reviewers look at the plan of `--plan-file` first
+    #[arg(long, requires = "plan_file", conflicts_with = "build_only")]
+    review_plan: bool,
 
     /// Approve the plan once all reviews approve it
     #[arg(long)]
@@ -163,7 +167,7 @@ impl RunArgs {
             return Ok(planning);
         };
         let given = match &terms.makes {
-            Makes::Plan { given: Some(text) } if self.build_only => Some(text.clone()),
+            Makes::Plan { given: Some(plan) } if self.build_only => Some(plan.text().to_owned()),
             Makes::Plan { .. } | Makes::Change | Makes::Amendments { .. } | Makes::Whole { .. } => {
                 None
             }
@@ -187,13 +191,26 @@ impl RunArgs {
         })
     }
 
+    /// The plan that the person brought.
+    fn given_plan(&self) -> Result<Option<GivenPlan>, Problem> {
+        let Some(path) = &self.plan_file else {
+            return Ok(None);
+        };
+        let text = load_plan(path)?;
+        Ok(Some(if self.review_plan {
+            GivenPlan::ToReview(text)
+        } else {
+            GivenPlan::AsItIs { as_it_is: text }
+        }))
+    }
+
     fn terms(&self, settings: &Settings, folder: &Path) -> Result<PhaseTerms, Problem> {
         let usual = usual_terms(settings, folder)?;
         Ok(PhaseTerms {
             fixer: self.fixer.clone().unwrap_or(usual.fixer),
             branch: new_branch(self.branch.as_deref())?,
             makes: Makes::Plan {
-                given: self.plan_file.as_deref().map(load_plan).transpose()?,
+                given: self.given_plan()?,
             },
             done: DoneWhen::Approved {
                 auto_approve: self.auto_approve,

@@ -2,6 +2,7 @@
 
 use crate::cruise::crew::{APPROVES, PRIMARY};
 use crate::stage::Stage;
+use serde_json::{Value, json};
 use std::fs;
 
 fn failure(stage: &Stage, args: &[&str]) -> (Option<i32>, String) {
@@ -42,7 +43,7 @@ fn wrong_words_are_refused_by_name() {
 }
 
 #[test]
-fn a_plan_of_the_persons_own_is_checked_first_and_then_reviewed() {
+fn a_plan_of_the_persons_own_is_checked_first_and_used_as_it_is() {
     let stage = Stage::new(PRIMARY, APPROVES);
     fs::write(stage.path("home/plan.md"), "no tasks\n").unwrap();
     let plan = stage.path("home/plan.md");
@@ -64,6 +65,9 @@ fn a_plan_of_the_persons_own_is_checked_first_and_then_reviewed() {
     .unwrap();
     let ended = stage.drive(&args);
     assert_eq!(ended.code, Some(0), "{ended:?}");
+    let (verdict, record) = (&ended.document["verdict"], &ended.document["record"]);
+    assert_eq!(*verdict, Value::Null, "nobody reviewed it");
+    assert_eq!(record["reviews"], json!([]), "{record:#}");
     assert!(
         stage
             .git(&["show", "user-auth:plan.md"])

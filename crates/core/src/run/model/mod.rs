@@ -68,7 +68,7 @@ pub use phase::{
     ClosingPost, Counts, Description, Halt, HoldFor, PLAN_PATH, Panel, Pause, Phase, PhaseEnd,
     PlanCheck, Posting, Retry, Stage,
 };
-pub use phase_terms::{Adopted, DoneWhen, Makes, PhaseTerms, ReviewTerms, WatchTerms};
+pub use phase_terms::{Adopted, DoneWhen, GivenPlan, Makes, PhaseTerms, ReviewTerms, WatchTerms};
 pub use promotion::Judged;
 pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord, SeverityTotals};
 pub use remark::{Remark, ReviewOf};

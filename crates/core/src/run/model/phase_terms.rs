@@ -95,7 +95,7 @@ pub enum Makes {
     /// A plan for the task.
     Plan {
         /// The plan, where the person brought one: then no agent writes it.
-        given: Option<String>,
+        given: Option<GivenPlan>,
     },
     /// Nothing: the plan is there. It follows what people say about it while it is built.
     #[serde(rename_all = "camelCase")]
@@ -110,6 +110,28 @@ pub enum Makes {
         /// The commits.
         whole: Box<WholeTerms>,
     },
+}
+
+/// A plan that a person brought.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, rename_all_fields = "camelCase")]
+pub enum GivenPlan {
+    /// Reviewers look at it first.
+    ToReview(String),
+    /// It is used as it is.
+    AsItIs {
+        /// The text of its file.
+        as_it_is: String,
+    },
+}
+
+impl GivenPlan {
+    /// The text of its file.
+    pub fn text(&self) -> &str {
+        match self {
+            GivenPlan::ToReview(text) | GivenPlan::AsItIs { as_it_is: text } => text,
+        }
+    }
 }
 
 /// How a pull request is watched.
@@ -193,7 +215,8 @@ impl PhaseTerms {
             Makes::Whole { whole } => whole.reviewed,
             // Programs check what people asked for.
             Makes::Amendments { .. } => false,
-            Makes::Change | Makes::Plan { .. } => true,
+            Makes::Plan { given } => !matches!(given, Some(GivenPlan::AsItIs { .. })),
+            Makes::Change => true,
         }
     }
 

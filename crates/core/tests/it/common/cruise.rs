@@ -129,7 +129,7 @@ pub fn events() -> Vec<Event> {
     };
     let mut adopted = terms();
     adopted.makes = Makes::Plan {
-        given: Some("given".into()),
+        given: Some(drive_core::run::GivenPlan::ToReview("given".into())),
     };
     adopted.adopted = Some(drive_core::run::Adopted {
         sandbox: Sandbox {

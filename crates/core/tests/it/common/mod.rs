@@ -2,32 +2,30 @@
 
 pub mod cruise;
 pub mod events;
+pub mod line;
 pub mod verification;
 
+use self::line::line_answer;
 use drive_core::agent::answer::Confidence;
 use drive_core::agent::{AgentOutcome, Budget, Cost, Ending, Failure, Ignored, Overrun, Usage};
-use drive_core::cruise::train::Coupled;
 use drive_core::forge::inline::parse_diff;
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{Author, Comment, CommentKey, CommentRef, Surface};
 use drive_core::ids::{
     BranchName, CommentId, CommitSha, EffectKey, PrNumber, RemoteName, RunId, SandboxId, TaskId,
-    TreeSha,
 };
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{ProcessIdentity, ProcessMark, TimeBound};
 use drive_core::prompts::Prompts;
 use drive_core::review::Domain;
 use drive_core::run::{
-    AfterEnd, BuildTerms, CarOrder, ChildReport, ChildState, CommitSummary, ContractCheck,
-    DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, IgnoredComment, Landable,
-    LineAct, LineAnswer, Makes, Note, OutcomeStatus, PhaseTerms, Publish, Published, Receipt,
-    ReceiptResult, Request, ReviewTerms, RunKind, Spent, TaskOrder,
+    AfterEnd, BuildTerms, ChildReport, ChildState, CommitSummary, DoneWhen, Effect, EffectResult,
+    Event, ForgeAct, ForgeAnswer, IgnoredComment, Landable, Makes, Note, OutcomeStatus, PhaseTerms,
+    Publish, Published, Request, ReviewTerms, RunKind, Spent, TaskOrder,
 };
 use drive_core::sandbox::{KeptWork, Lifetime, Sandbox};
 use drive_core::settings::{RecordDetail, TeamMode};
 use drive_core::time::Timestamp;
-use drive_core::verify::RulesFrom;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -455,54 +453,5 @@ pub fn child_report() -> ChildReport {
         tests: Vec::new(),
         landable: Landable::default(),
         merged: None,
-    }
-}
-
-/// Everything merges, passes and lands.
-fn line_answer(act: &LineAct) -> LineAnswer {
-    match act {
-        LineAct::BeginLine { .. } => LineAnswer::LineBegun,
-        LineAct::Assemble { cars, .. } => LineAnswer::Assembled {
-            cars: cars.iter().map(coupled).collect(),
-            conflict: None,
-        },
-        LineAct::VerifyTrain {
-            onto,
-            commit,
-            rules,
-            ..
-        } => {
-            let mut report = Box::new(verification::passed(commit, onto));
-            report.candidate.rules_from = Some(RulesFrom::Commit(rules.clone()));
-            LineAnswer::TrainVerified { report }
-        }
-        LineAct::Land { .. } => LineAnswer::CarsLanded,
-        LineAct::CheckContract { checks, .. } => LineAnswer::ContractChecked {
-            receipts: checks.iter().map(proven).collect(),
-        },
-    }
-}
-
-/// The merge of a task, named after what was merged.
-pub fn coupled(car: &CarOrder) -> Coupled {
-    let turned: String = car.head.as_str().chars().rev().collect();
-    Coupled {
-        task: car.task.clone(),
-        head: car.head.clone(),
-        commit: CommitSha::new(turned.clone()),
-        tree: TreeSha::parse(&turned).unwrap(),
-    }
-}
-
-/// An entry whose command ended as expected.
-pub fn proven(check: &ContractCheck) -> Receipt {
-    Receipt {
-        task: check.task.clone(),
-        id: check.id.clone(),
-        result: ReceiptResult::Proven,
-        exit: Some(check.exit),
-        output: String::new(),
-        duration_ms: 1,
-        why: None,
     }
 }

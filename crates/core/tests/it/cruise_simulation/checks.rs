@@ -11,8 +11,8 @@ use drive_core::forge::PrState;
 use drive_core::ids::{CommitSha, EffectKey};
 use drive_core::review::{Domain, LastWord};
 use drive_core::run::{
-    Effect, EffectResult, Event, Flow, Life, Note, OutcomeStatus, Phase, PhaseTerms, PlanCheck,
-    Run, Stage, cruise_status, reply_key,
+    Effect, EffectResult, Event, Flow, Life, Makes, Note, OutcomeStatus, Phase, PhaseTerms,
+    PlanCheck, Run, Stage, cruise_status, reply_key,
 };
 use drive_core::verify::Overall;
 use std::collections::BTreeMap;
@@ -378,6 +378,13 @@ fn check_approval(sim: &Sim) {
         "what was approved is not what people saw"
     );
     if sim.people.approved.iter().any(|one| *one == *head) || sim.world.forge.approves(&head) {
+        return;
+    }
+    let request = sim.run.request.as_ref().expect("a request");
+    let terms = request.kind.phase_terms().expect("a phase");
+    if !terms.is_reviewed() {
+        // A person brought the plan, to be used as it is.
+        assert!(matches!(terms.makes, Makes::Plan { given: Some(_) }));
         return;
     }
     let last = |domain| {

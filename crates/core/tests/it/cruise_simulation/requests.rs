@@ -4,7 +4,7 @@ use crate::common;
 use crate::cruise_simulation::clock::HOUR;
 use crate::cruise_simulation::rng::Rng;
 use drive_core::agent::Budget;
-use drive_core::run::{DoneWhen, Makes, Request, RunKind};
+use drive_core::run::{DoneWhen, GivenPlan, Makes, Request, RunKind};
 use drive_core::settings::TeamMode;
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -25,9 +25,14 @@ pub fn request(rng: &mut Rng) -> Request {
     let watch = terms.watch.as_mut().expect("a cruise is watched");
     watch.inactivity_timeout = Duration::from_millis(inactive.unsigned_abs());
     if rng.percent(15) {
-        terms.makes = Makes::Plan {
-            given: Some(common::PLAN.to_owned()),
+        // Without a draw of its own, so that old seeds mean what they meant.
+        let text = common::PLAN.to_owned();
+        let given = if terms.review.refute {
+            GivenPlan::ToReview(text)
+        } else {
+            GivenPlan::AsItIs { as_it_is: text }
         };
+        terms.makes = Makes::Plan { given: Some(given) };
     }
     let mut request = common::cruise::request_with(terms);
     request.budget = Budget::default();

@@ -25,13 +25,13 @@ impl PhaseFlow<'_> {
         };
         let sandbox = self.run.sandbox_id();
         let (role, prompt) = match &self.terms.makes {
-            Makes::Plan { given: Some(text) } => {
+            Makes::Plan { given: Some(plan) } => {
                 round.step = RoundStep::WritePlan;
                 self.at(round);
                 self.run.decide(Effect::WriteFile {
                     sandbox,
                     path: PLAN_PATH.to_owned(),
-                    text: Some(text.clone()),
+                    text: Some(plan.text().to_owned()),
                 });
                 return;
             }

@@ -1,7 +1,7 @@
 //! How a change stands, in one line: the beginning of the description and of the summary. It approves
 //! nothing that the commit status does not.
 
-use super::super::super::model::{DoneWhen, Phase, PhaseEnd, Request, Run};
+use super::super::super::model::{DoneWhen, Phase, PhaseEnd, PhaseTerms, Request, Run};
 use super::super::public_text::public;
 use super::findings_text::{blocking_findings, counted, plain};
 use crate::agent::answer::Verdict;
@@ -104,7 +104,12 @@ fn standing(run: &Run, phase: &Phase, request: &Request) -> String {
                 )
                 | None => "",
             };
-            format!("In review at `{sha}`: {reviews}{waits}.")
+            let is_reviewed = request
+                .kind
+                .phase_terms()
+                .is_some_and(PhaseTerms::is_reviewed);
+            let how = if is_reviewed { "In review" } else { "Ready" };
+            format!("{how} at `{sha}`: {reviews}{waits}.")
         }
     }
 }
@@ -113,6 +118,9 @@ fn standing(run: &Run, phase: &Phase, request: &Request) -> String {
 fn reviews(run: &Run, phase: &Phase, request: &Request) -> String {
     let terms = request.kind.phase_terms();
     let domains = terms.map_or(Vec::new(), |terms| terms.review_plan().domains);
+    if domains.is_empty() {
+        return "nobody reviewed it".to_owned();
+    }
     let open = match &run.work.head_sha {
         Some(head) => phase.record.not_content(&domains, head).len(),
         None => domains.len(),

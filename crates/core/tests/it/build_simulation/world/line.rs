@@ -1,7 +1,8 @@
 //! The branch that tasks land on, and the verifier.
 
 use super::{Contents, World, name, tree_of};
-use crate::common::{proven, verification};
+use crate::common::line::proven;
+use crate::common::verification;
 use drive_core::cruise::train::{Conflict, Coupled};
 use drive_core::ids::{CommitSha, TaskId};
 use drive_core::run::{ContractCheck, Flow, LineAct, LineAnswer, Receipt, ReceiptResult};
