@@ -323,3 +323,25 @@ startup_smoke = ["/bin/sh", "-c", "true"]
             .unwrap()
     }
 }
+
+#[test]
+fn no_source_file_has_more_than_500_lines() {
+    let mut open = vec![root().join("crates"), root().join("benches")];
+    let (mut count, mut long) = (0, Vec::new());
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                count += 1;
+                let lines = fs::read_to_string(&path).unwrap().lines().count();
+                if lines > 500 {
+                    long.push(format!("{}: {lines} lines", path.display()));
+                }
+            }
+        }
+    }
+    assert!(count > 500, "only {count} files were found");
+    assert!(long.is_empty(), "split by noun:\n{}", long.join("\n"));
+}

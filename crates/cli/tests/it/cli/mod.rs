@@ -8,6 +8,7 @@ mod kept;
 mod output;
 mod plugin;
 mod pr;
+mod pr_at_once;
 mod readme;
 mod scripts;
 mod support;

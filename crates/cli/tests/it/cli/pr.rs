@@ -1,13 +1,13 @@
 //! `drive pr`, from opening to merging, as a user and a script see it.
 
-use crate::cli::support::{Ended, World, ended};
+use crate::cli::support::{Ended, World};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
 /// A repository with `main` checked out and a branch `feat/login` that adds five lines.
-fn world() -> World {
+pub(super) fn world() -> World {
     let world = World::new();
     fs::write(
         world.home().join(".gitconfig"),
@@ -21,7 +21,7 @@ fn world() -> World {
     world
 }
 
-fn branch(world: &World, name: &str, file: &str) {
+pub(super) fn branch(world: &World, name: &str, file: &str) {
     world.git(&["checkout", "-q", "-b", name, "main"]);
     write(world, file, "one\ntwo\nthree\nfour\nfive\n");
     commit(world, "Add the login");
@@ -40,13 +40,13 @@ fn commit(world: &World, message: &str) {
 }
 
 /// Runs a command that must succeed.
-fn done(world: &World, args: &[&str]) -> String {
+pub(super) fn done(world: &World, args: &[&str]) -> String {
     let ended = world.drive(args);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     ended.stdout
 }
 
-fn document(world: &World, args: &[&str]) -> Value {
+pub(super) fn document(world: &World, args: &[&str]) -> Value {
     let (code, document) = world.json(args);
     assert_eq!(code, Some(0), "{document}");
     document
@@ -453,56 +453,5 @@ fn what_others_wrote_cannot_paint_the_terminal() {
         let text = done(&world, args);
         let raw = text.chars().any(|c| c.is_control() && c != '\n');
         assert!(!raw, "{text:?}");
-    }
-}
-
-#[test]
-fn commands_at_the_same_time_all_succeed() {
-    let world = world();
-    done(&world, &["pr", "open", "feat/login"]);
-    let endings: Vec<Ended> = std::thread::scope(|scope| {
-        let calls: Vec<_> = (0..6)
-            .map(|_| scope.spawn(|| ended(&mut world.command(&["pr", "comment", "1", "hello"]))))
-            .collect();
-        calls.into_iter().map(|call| call.join().unwrap()).collect()
-    });
-    for ending in endings {
-        assert_eq!(ending.code, Some(0), "{ending:?}");
-    }
-    let shown = document(&world, &["pr", "show", "1"]);
-    let ids: Vec<_> = shown["comments"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|c| &c["id"])
-        .collect();
-    assert_eq!(ids, [1, 2, 3, 4, 5, 6]);
-}
-
-#[test]
-fn pull_requests_that_are_merged_at_once_wait_for_each_other() {
-    let world = world();
-    let names = ["feat/a", "feat/b", "feat/c"];
-    for name in names {
-        branch(&world, name, &format!("{}.rs", name.replace('/', "-")));
-        done(&world, &["pr", "open", name]);
-    }
-    let mergers: Vec<_> = ["1", "2", "3"]
-        .map(|number| {
-            let mut command = world.command(&["pr", "merge", number, "--unverified"]);
-            let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
-            command.spawn().unwrap()
-        })
-        .into_iter()
-        .map(|merger| merger.wait_with_output().unwrap())
-        .collect();
-    for merger in mergers {
-        assert_eq!(merger.status.code(), Some(0), "{merger:?}");
-    }
-    assert_eq!(world.git(&["rev-list", "--count", "--merges", "main"]), "3");
-    assert_eq!(world.git(&["status", "--porcelain"]), "");
-    for name in names {
-        let file = format!("{}.rs", name.replace('/', "-"));
-        assert!(world.repo().join(&file).is_file(), "{file}");
     }
 }
