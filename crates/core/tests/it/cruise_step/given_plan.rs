@@ -5,7 +5,7 @@ use crate::cruise_step::scene::{Scene, head};
 use drive_core::agent::Role;
 use drive_core::ids::CommitSha;
 use drive_core::run::{
-    Approved, DoneWhen, ForgeAct, GivenPlan, Makes, OutcomeStatus, PhaseTerms, PollResult,
+    Approved, DoneWhen, Effect, ForgeAct, GivenPlan, Makes, OutcomeStatus, PhaseTerms, PollResult,
 };
 
 fn given(plan: GivenPlan, auto_approve: bool) -> PhaseTerms {
@@ -31,6 +31,15 @@ fn a_plan_that_is_used_as_it_is_waits_for_a_person_and_for_no_reviewer() {
     scene.settle();
     assert_eq!(reviewers(&scene), 0, "{:?}", scene.names());
     assert!(scene.run.awaits_approval());
+    let opened = scene.performed.iter().find_map(|effect| match effect {
+        Effect::OpenPullRequest { body, .. } => Some(body.as_str()),
+        _ => None,
+    });
+    let waits = "Not approved yet: nobody reviews this plan.";
+    assert!(
+        opened.is_some_and(|body| body.contains(waits)),
+        "{opened:?}"
+    );
     scene.sees(PollResult {
         approvals: Some(vec![Approved {
             by: "ann".into(),

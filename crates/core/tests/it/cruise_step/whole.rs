@@ -2,7 +2,7 @@
 
 use super::judging::{FAILS, checks, scene, terms};
 use super::scene::Scene;
-use crate::common;
+use crate::common::{self, agent_said, comment};
 use drive_core::agent::Role;
 use drive_core::ids::CommitSha;
 use drive_core::run::{
@@ -153,6 +153,40 @@ fn a_dismissed_request_for_changes_lets_a_cruise_merge() {
     scene.sees(objected(None));
     assert_eq!(scene.acts("merge").len(), 1, "{:?}", scene.names());
     assert!(scene.run.outcome.is_some(), "{:?}", scene.names());
+}
+
+#[test]
+fn an_old_approval_does_not_outweigh_what_a_person_wrote_right_before_the_merge() {
+    let mut scene = scene(Level::Basic, &[]);
+    let declined = r#"{"comments": [{"id": 5, "action": "declined", "note": "It is tested."}]}"#;
+    scene.agent(Role::Fixer, agent_said(declined));
+    let approved = Approved {
+        by: "ann".into(),
+        head: scene_head(),
+    };
+    let unheard = PollResult {
+        comments: vec![comment(5, "wait, this is not tested")],
+        approvals: Some(vec![approved.clone()]),
+        ..PollResult::default()
+    };
+    let answer = ForgeAnswer::Unheard {
+        poll: Box::new(unheard),
+    };
+    scene.answer("merge", EffectResult::OnForge { answer });
+    scene.settle();
+    for _ in 0..3 {
+        scene.sees(PollResult {
+            approvals: Some(vec![approved.clone()]),
+            ..PollResult::default()
+        });
+    }
+    assert_eq!(scene.acts("merge").len(), 1, "{:?}", scene.names());
+    let left = scene.cruise().whole.left.clone().unwrap();
+    assert!(
+        left.contains("wrote right before the merge: wait"),
+        "{left}"
+    );
+    assert_eq!(statuses(&scene).last(), Some(&false));
 }
 
 /// The commit that goes to the base.

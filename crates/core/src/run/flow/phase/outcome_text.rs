@@ -1,7 +1,7 @@
 //! How a change stands, in one line: the beginning of the description and of the summary. It approves
 //! nothing that the commit status does not.
 
-use super::super::super::model::{DoneWhen, Phase, PhaseEnd, PhaseTerms, Request, Run};
+use super::super::super::model::{DoneWhen, Phase, PhaseEnd, Request, Run};
 use super::super::public_text::public;
 use super::findings_text::{blocking_findings, counted, plain};
 use crate::agent::answer::Verdict;
@@ -16,6 +16,10 @@ const REASON_CHARS: usize = 1_000;
 /// review does not edit the description.
 pub(super) fn description_outcome(run: &Run, phase: &Phase, request: &Request) -> String {
     if phase.end.is_none() && phase.verdict.is_none() {
+        let terms = request.kind.phase_terms();
+        if terms.is_some_and(|terms| terms.is_about_plan() && !terms.is_reviewed()) {
+            return "Not approved yet: nobody reviews this plan.".to_owned();
+        }
         return "In review: not approved yet.".to_owned();
     }
     outcome_text(run, phase, request)
@@ -104,12 +108,7 @@ fn standing(run: &Run, phase: &Phase, request: &Request) -> String {
                 )
                 | None => "",
             };
-            let is_reviewed = request
-                .kind
-                .phase_terms()
-                .is_some_and(PhaseTerms::is_reviewed);
-            let how = if is_reviewed { "In review" } else { "Ready" };
-            format!("{how} at `{sha}`: {reviews}{waits}.")
+            format!("In review at `{sha}`: {reviews}{waits}.")
         }
     }
 }

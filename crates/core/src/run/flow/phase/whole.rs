@@ -213,10 +213,16 @@ impl PhaseFlow<'_> {
     /// People were told how the commit stands. Tells them again where somebody requests changes or a check
     /// fails since; weighs it anew where what stood in its way is gone.
     fn weigh_again(&mut self) {
-        let since = self.objected_to().or_else(|| self.failed_checks());
-        let is_ready = self.state.whole.left.is_none();
-        if is_ready && since.is_some() {
-            return self.announce(since);
+        if self.state.whole.left.is_none() {
+            let since = self.objected_to().or_else(|| self.failed_checks());
+            let is_ours = self.terms.done == DoneWhen::Merged { auto: true };
+            if since.is_some() {
+                self.announce(since);
+            } else if is_ours && !self.hear_first() && !self.wait_for_checks() {
+                // A comment, a check or a stop kept drive from merging it.
+                self.weigh();
+            }
+            return;
         }
         let is_approved = self.is_approved_since();
         let is_free = self.state.whole.blocked && self.standing().is_none();
@@ -225,8 +231,6 @@ impl PhaseFlow<'_> {
         }
         if is_approved {
             self.state.whole.approved = self.head();
-            // Whoever approves it has seen what was written before.
-            self.state.watch.interrupted = None;
         }
         self.weigh();
     }
