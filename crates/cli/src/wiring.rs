@@ -263,7 +263,8 @@ impl Wiring {
         let recovered = recovery::sweep(self.journal(), &self.whoami, &performer, app.cancel()?)?;
         for run in &recovered.ended {
             self.agents.tidy(&self.runs_dir.join(run.id.as_str()));
-            app.output().warn(format_args!("{}", told(run)));
+            app.output()
+                .warn(format_args!("{}", describe_recovered(run)));
         }
         for (run, problem) in &recovered.failed {
             app.output().warn(format_args!(
@@ -403,7 +404,7 @@ pub(crate) fn sandbox_root(
 }
 
 /// One line about a recovered run.
-fn told(run: &Run) -> String {
+fn describe_recovered(run: &Run) -> String {
     let work = match (run.kept.last(), &run.work.branch) {
         (Some(kept), _) => format!("its work is saved: `drive kept restore {}`", kept.reference),
         (None, Some(branch)) => format!("its work is on branch `{branch}`"),

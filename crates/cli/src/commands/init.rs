@@ -76,7 +76,7 @@ pub(crate) fn run(args: &InitArgs, app: &App) -> Outcome {
             .map(|(_, name)| (*name).to_owned())
             .collect(),
     };
-    Answer::new(&document, told(&path, &found))
+    Answer::new(&document, render_found(&path, &found))
 }
 
 /// What is here, by the defaults and the user's own settings: a file that is replaced counts for
@@ -153,7 +153,7 @@ fn text(found: &Found) -> String {
     text
 }
 
-fn told(path: &Path, found: &Found) -> String {
+fn render_found(path: &Path, found: &Found) -> String {
     let mut text = format!("wrote {}\n", path.display());
     let agents = match found.agents.as_slice() {
         [] => "none can run yet; see `drive doctor`".to_owned(),

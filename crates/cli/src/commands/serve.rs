@@ -65,7 +65,7 @@ enum Expose {
     All,
 }
 
-enum Heard {
+enum Arrived {
     Nudge(Nudge),
     Problem(Problem),
 }
@@ -179,13 +179,13 @@ fn shows_dashboard(listen: SocketAddr, expose: Option<Expose>) -> bool {
 }
 
 /// Waits briefly for an event.
-fn say_next(app: &App, heard: &Receiver<Heard>) {
-    match heard.recv_timeout(LOOK_EVERY) {
-        Ok(Heard::Nudge(nudge)) => app.output().narrate(format_args!(
+fn say_next(app: &App, arrived: &Receiver<Arrived>) {
+    match arrived.recv_timeout(LOOK_EVERY) {
+        Ok(Arrived::Nudge(nudge)) => app.output().narrate(format_args!(
             "change on pull request {} of {}",
             nudge.pr, nudge.repository
         )),
-        Ok(Heard::Problem(problem)) => app.output().warn(&problem),
+        Ok(Arrived::Problem(problem)) => app.output().warn(&problem),
         Err(RecvTimeoutError::Timeout) => {}
         // Without a receiver nobody tells anything; there is still a stop to wait for.
         Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK_EVERY),
@@ -244,7 +244,7 @@ fn sources(app: &App, wiring: &Wiring, logins: Arc<FileLogins>) -> Result<Source
 fn receiver(
     wiring: &Wiring,
     secret: WebhookSecret,
-    tell: Sender<Heard>,
+    tell: Sender<Arrived>,
 ) -> Result<Router, Problem> {
     let clock: Arc<dyn Clock> = wiring.clock.clone();
     let board = Board {
@@ -256,7 +256,7 @@ fn receiver(
         nudges: Arc::new(board),
         clock,
         // Nobody listens any more once a stop was asked for.
-        report: Box::new(move |problem| drop(tell.send(Heard::Problem(problem)))),
+        report: Box::new(move |problem| drop(tell.send(Arrived::Problem(problem)))),
     };
     webhook::router(secret, handlers)
 }
@@ -264,13 +264,13 @@ fn receiver(
 /// Stores nudges for the owners of runs, and reports them.
 struct Board {
     kept: SqliteNudges,
-    tell: Sender<Heard>,
+    tell: Sender<Arrived>,
 }
 
 impl Nudges for Board {
     fn nudge(&self, nudge: Nudge) -> Result<(), Problem> {
         self.kept.nudge(nudge.clone())?;
-        drop(self.tell.send(Heard::Nudge(nudge)));
+        drop(self.tell.send(Arrived::Nudge(nudge)));
         Ok(())
     }
 }

@@ -79,7 +79,7 @@ pub(crate) fn run(args: &StatsArgs, app: &App) -> Outcome {
         ]));
     }
     for (of, stats) in &stats {
-        text.push_str(&told(of, stats));
+        text.push_str(&render_row(of, stats));
     }
     Answer::new(&document, Printable(&text).to_string())
 }
@@ -90,7 +90,7 @@ fn reviewed(runs: &[Run]) -> usize {
     runs.iter().filter(is_reviewed).count()
 }
 
-fn told(of: &Reviewing, stats: &ReviewStats) -> String {
+fn render_row(of: &Reviewing, stats: &ReviewStats) -> String {
     let resolved = match stats.measured {
         0 => "-".to_owned(),
         measured => {
