@@ -69,6 +69,10 @@ pub(crate) const EXAMPLES: &[Examples] = &[
         ],
     ),
     ("runs resume", &["drive runs resume r20261118-0942-k3f9a"]),
+    (
+        "runs continue",
+        &["drive runs continue r20261118-0942-k3f9a \"also mention it in the README\""],
+    ),
     ("runs stop", &["drive runs stop r20261118-0942-k3f9a"]),
     ("runs retry", &["drive runs retry r20261118-0942-k3f9a"]),
     (

@@ -1,4 +1,5 @@
-//! Continues a run that was stopped, lost its owner or used up its budget.
+//! Continues a run that was stopped, lost its owner or used up its budget, and gives more to do to one
+//! that ended.
 
 use crate::cancel::CancelToken;
 use crate::executor::{Executor, OnStop, Performer, Until};
@@ -8,7 +9,9 @@ use crate::ports::Liveness;
 use drive_core::agent::Budget;
 use drive_core::ids::{DedupeKey, RunId};
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{Event, NotResumable, OutcomeStatus, Run, require_resumable};
+use drive_core::run::{
+    Event, NotContinuable, NotResumable, OutcomeStatus, Run, require_continuable, require_resumable,
+};
 
 /// Fails unless the run can go on with so much more budget, and has no live owner. One that cannot be
 /// asked keeps the run until its lease expires: the lease tells.
@@ -18,10 +21,21 @@ pub fn check(
     journal: Journal<'_>,
     whoami: &dyn Whoami,
 ) -> Result<(), Problem> {
+    require_unowned(run, journal, whoami)?;
+    require_resumable(run, granted).map_err(|why| refused(run, why))
+}
+
+/// The same for a run that is given more to do.
+pub fn check_more(run: &Run, journal: Journal<'_>, whoami: &dyn Whoami) -> Result<(), Problem> {
+    require_unowned(run, journal, whoami)?;
+    require_continuable(run).map_err(|why| not_continued(run, why))
+}
+
+fn require_unowned(run: &Run, journal: Journal<'_>, whoami: &dyn Whoami) -> Result<(), Problem> {
     let owner = journal.store.owner(&run.id)?;
     match owner.filter(|owner| whoami.liveness(owner) == Liveness::Alive) {
         Some(owner) => Err(held_by(&run.id, &owner, whoami)),
-        None => require_resumable(run, granted).map_err(|why| refused(run, why)),
+        None => Ok(()),
     }
 }
 
@@ -34,14 +48,45 @@ pub fn resume(
     performer: &dyn Performer,
     cancel: &CancelToken,
 ) -> Result<Run, Problem> {
-    let lease = Lease::acquire(journal.store, journal.clock, whoami, run)?
-        .map_err(|owner| held_by(run, &owner, whoami))?;
+    let lease = own(run, journal, whoami)?;
     // Another process may have resumed it between the check and the lease.
     let now = journal.require(run)?;
     require_resumable(&now, granted).map_err(|why| refused(&now, why))?;
-    let dedupe = DedupeKey::new(format!("resumed/{}", lease.token().0));
     let event = Event::Resumed { granted };
-    journal.deliver(run, &event, &dedupe, Some(lease.token()))?;
+    fly(&event, &lease, journal, whoami, performer, cancel)
+}
+
+/// Gives a run that ended more to do on its branch, as its owner, and executes it to its end.
+pub fn give_more(
+    run: &RunId,
+    task: String,
+    journal: Journal<'_>,
+    whoami: &dyn Whoami,
+    performer: &dyn Performer,
+    cancel: &CancelToken,
+) -> Result<Run, Problem> {
+    let lease = own(run, journal, whoami)?;
+    let now = journal.require(run)?;
+    require_continuable(&now).map_err(|why| not_continued(&now, why))?;
+    let event = Event::Continued { task };
+    fly(&event, &lease, journal, whoami, performer, cancel)
+}
+
+fn own<'s>(run: &RunId, journal: Journal<'s>, whoami: &dyn Whoami) -> Result<Lease<'s>, Problem> {
+    Lease::acquire(journal.store, journal.clock, whoami, run)?
+        .map_err(|owner| held_by(run, &owner, whoami))
+}
+
+fn fly(
+    event: &Event,
+    lease: &Lease<'_>,
+    journal: Journal<'_>,
+    whoami: &dyn Whoami,
+    performer: &dyn Performer,
+    cancel: &CancelToken,
+) -> Result<Run, Problem> {
+    let dedupe = DedupeKey::new(format!("resumed/{}", lease.token().0));
+    journal.deliver(lease.run(), event, &dedupe, Some(lease.token()))?;
     Executor {
         journal,
         whoami,
@@ -51,7 +96,38 @@ pub fn resume(
         until: Until::Ended,
         hints: None,
     }
-    .fly(&lease)
+    .fly(lease)
+}
+
+fn not_continued(run: &Run, why: NotContinuable) -> Problem {
+    let id = &run.id;
+    let refused =
+        |message: String, hint: String| Problem::new(Kind::RunNotResumable, message).hint(hint);
+    match why {
+        NotContinuable::Active => refused(
+            format!("run `{id}` has not ended yet"),
+            format!("see its progress with `drive runs show {id}`, or stop it with `drive runs stop {id}`"),
+        ),
+        NotContinuable::Child => refused(
+            format!("run `{id}` is part of a cruise"),
+            "write a comment on the pull request of the cruise, or run `drive cruise fix --comment TEXT`"
+                .to_owned(),
+        ),
+        NotContinuable::Cruise => refused(
+            format!("run `{id}` is a cruise"),
+            format!("ask for more with `drive cruise fix {id} --comment TEXT`, or start a new cruise"),
+        ),
+        NotContinuable::NoWork => refused(
+            format!("run `{id}` left no commit to build on"),
+            format!("start it again with `drive runs retry {id}`"),
+        ),
+        NotContinuable::OverBudget => {
+            let overrun = run.budget().overrun(run.spent.usage, run.spent.cost);
+            let overrun = overrun.map_or(String::new(), |overrun| overrun.to_string());
+            Problem::new(Kind::BudgetExceeded, format!("run `{id}` {overrun}"))
+                .hint("start a new run, which has a budget of its own, with `drive spawn`")
+        }
+    }
 }
 
 fn refused(run: &Run, why: NotResumable) -> Problem {

@@ -21,8 +21,8 @@ pub use audit::{Audit, Evidence, TaskAudit, TaskResult, audit};
 pub use debrief::{Debrief, PhaseTook, RoleTook, Said, debrief};
 pub use estimate::task_costs;
 pub use flow::{
-    IllegalEvent, NotResumable, amending_run, fold, is_same_cruise, planning_run,
-    require_resumable, step, validating_run,
+    IllegalEvent, NotContinuable, NotResumable, amending_run, fold, is_same_cruise, planning_run,
+    require_continuable, require_resumable, step, validating_run,
 };
 pub use model::{
     Adopted, AfterEnd, AgentJob, Amending, Answer, Approved, Ask, AuditFinding, BranchAt,

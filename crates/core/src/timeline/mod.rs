@@ -122,6 +122,7 @@ fn describe_event(event: &Event, run: &Run) -> Option<String> {
             Some(_) => "resumed with a larger budget".to_owned(),
             None => "resumed".to_owned(),
         },
+        Event::Continued { task } => format!("given more to do: {}", first_line(task)),
         Event::Relocated { repo, .. } => format!("moved to {}", repo.display()),
         Event::ProcessStarted { .. } | Event::Woken { .. } => return None,
     })

@@ -1,6 +1,7 @@
 //! `drive runs`: runs, their events and their agents' logs.
 
 mod agent_logs;
+mod continuing;
 mod extend;
 mod list;
 pub(super) mod logs;
@@ -48,6 +49,8 @@ enum RunsCommand {
         #[arg(value_name = "ID")]
         id: String,
     },
+    /// Give a run that has ended more to do, on its branch and its pull request
+    Continue(continuing::ContinueArgs),
     /// Stop a run, save its work and remove its sandbox
     Stop(stop::StopArgs),
     /// Start a run that ended without success again, as a new run from its base as it is now
@@ -77,6 +80,7 @@ pub(crate) fn run(args: &RunsArgs, app: &App) -> Outcome {
     let wiring = Wiring::new(app, settings, &app.start_dir()?)?;
     match &args.command {
         RunsCommand::Resume { id } => resume::run(app, id),
+        RunsCommand::Continue(args) => continuing::give_more(app, &wiring, args),
         RunsCommand::Extend(args) => extend::extend(app, args),
         RunsCommand::Stop(args) => stop::stop(app, &wiring, args),
         RunsCommand::Retry { id } => retry::retry(app, id),

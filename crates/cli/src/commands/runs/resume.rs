@@ -115,7 +115,7 @@ pub(super) fn agents(request: &Request) -> Vec<&str> {
     agents
 }
 
-fn require_branch(wiring: &Wiring, run: &Run, request: &Request) -> Result<(), Problem> {
+pub(super) fn require_branch(wiring: &Wiring, run: &Run, request: &Request) -> Result<(), Problem> {
     let Some(branch) = &run.work.branch else {
         return Ok(());
     };
@@ -136,7 +136,7 @@ fn require_branch(wiring: &Wiring, run: &Run, request: &Request) -> Result<(), P
     })
 }
 
-fn no_request(run: &Run) -> Problem {
+pub(super) fn no_request(run: &Run) -> Problem {
     Problem::new(
         Kind::RunNotResumable,
         format!("run `{}` was stopped before it started", run.id),

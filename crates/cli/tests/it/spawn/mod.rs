@@ -6,6 +6,7 @@ pub(crate) mod support;
 mod agents;
 mod bombs;
 mod cleaning;
+mod continuing;
 mod crowd;
 pub(crate) mod deaths;
 mod end_to_end;

@@ -7,6 +7,7 @@
 
 mod attempt;
 mod budget;
+mod continuing;
 mod cruise;
 mod isolation_text;
 mod kit;
@@ -32,6 +33,7 @@ mod spawn;
 mod step;
 mod tree;
 
+pub use continuing::{NotContinuable, require_continuable};
 pub use cruise::{amending_run, planning_run, validating_run};
 pub(super) use cruise::{needs_budget, waits_for};
 pub(super) use phase::named as checks_named;

@@ -13,6 +13,8 @@ use super::retry::keep_key;
 use super::setup::sandbox_spec;
 use super::{cruise, shutdown, spawn};
 use crate::agent::Budget;
+use crate::agent::answer::title_of;
+use crate::ids::CommitSha;
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 
@@ -117,6 +119,12 @@ pub(super) fn resumed(
         cruise::plan_again(run);
         return Ok(());
     }
+    start_over(run, None, now);
+    Ok(())
+}
+
+/// Begins with a new sandbox on the branch. `follows` is the commit that a person builds on.
+pub(super) fn start_over(run: &mut Run, follows: Option<CommitSha>, now: Timestamp) {
     let stopped = run.shutdown.take();
     let before = run.resumption.take().unwrap_or_default();
     // A stop before the flow continued: no agent has been told of the saved work yet.
@@ -125,6 +133,7 @@ pub(super) fn resumed(
         count: before.count + 1,
         step: None,
         saved: stopped.and_then(|stopped| stopped.saved).or(untold),
+        follows: follows.or(before.follows),
     });
     run.outcome = None;
     run.stop_asked = false;
@@ -137,7 +146,6 @@ pub(super) fn resumed(
     for identity in left {
         run.decide(Effect::EndProcess { identity });
     }
-    Ok(())
 }
 
 /// Saves what is in the sandbox that was left, where there is one.
@@ -243,7 +251,13 @@ fn say_resumed(run: &mut Run, now: Timestamp) {
     };
     at(run, ResumeStep::Posting);
     let count = run.resumption.as_ref().map_or(0, |one| one.count);
-    let body = format!("Run `{}` continues.", run.id);
+    let resumption = run.resumption.as_ref();
+    let is_more = resumption.is_some_and(|one| one.follows.is_some());
+    let request = run.request.as_ref().filter(|_| is_more);
+    let body = match request.map(|request| title_of(&request.task)) {
+        Some(title) => format!("Run `{}` continues: {title}", run.id),
+        None => format!("Run `{}` continues.", run.id),
+    };
     run.decide(Effect::OnForge {
         pr,
         act: ForgeAct::PostComment { body },

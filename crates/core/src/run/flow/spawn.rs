@@ -3,9 +3,10 @@
 //! After any failure, shutdown saves the work and removes the sandbox.
 
 use super::super::model::{
-    AgentJob, Effect, EffectResult, Flow, OutcomeStatus, Publish, Request, Run, SpawnStage, Timer,
+    AgentJob, Effect, EffectResult, Flow, ForgeAct, OutcomeStatus, Publish, Request, Run,
+    SpawnStage, Timer,
 };
-use super::attempt::earlier_attempt;
+use super::attempt::{added_nothing, earlier_attempt};
 use super::isolation_text::isolation_text;
 use super::kit::Context;
 use super::outage;
@@ -99,7 +100,10 @@ impl SpawnFlow<'_> {
                 commits,
                 warnings,
                 ..
-            } => match (commits.is_empty(), warnings.is_empty()) {
+            } => match (
+                commits.is_empty() || added_nothing(self.run),
+                warnings.is_empty(),
+            ) {
                 (true, true) => self.fail(nothing_changed(&self.request.agent)),
                 (true, false) => self.fail(nothing_on_branch(self.request)),
                 (false, _) => self.publish(head_sha),
@@ -108,7 +112,14 @@ impl SpawnFlow<'_> {
             EffectResult::BranchMoved { .. } => {
                 self.fail(super::publish::branch_moved(&self.request.branch));
             }
-            EffectResult::PullRequestOpened { .. } => self.leave(OutcomeStatus::Succeeded, None),
+            EffectResult::PullRequestOpened { .. } | EffectResult::OnForge { .. } => {
+                self.leave(OutcomeStatus::Succeeded, None);
+            }
+            EffectResult::Failed { problem } if self.is_telling() => {
+                let warning = format!("could not post what was added: {problem}");
+                self.run.warnings.push(warning);
+                self.leave(OutcomeStatus::Succeeded, None);
+            }
             EffectResult::Failed { problem } if problem.kind == Kind::AgentInterrupted => {
                 self.roll_back();
             }
@@ -142,8 +153,7 @@ impl SpawnFlow<'_> {
             | EffectResult::Landed { .. }
             | EffectResult::OnLine { .. }
             | EffectResult::Delivered
-            | EffectResult::Notified
-            | EffectResult::OnForge { .. } => {}
+            | EffectResult::Notified => {}
         }
     }
 
@@ -232,7 +242,15 @@ impl SpawnFlow<'_> {
                 remote: Some(remote),
             } => {
                 self.state = SpawnStage::Pushing;
-                self.push(remote.clone(), self.request.branch.clone(), head_sha, None);
+                let resumption = self.run.resumption.as_ref();
+                let published = resumption.and_then(|one| one.follows.clone());
+                let published = published.filter(|_| self.run.work.pull_request.is_some());
+                self.push(
+                    remote.clone(),
+                    self.request.branch.clone(),
+                    head_sha,
+                    published,
+                );
             }
         }
     }
@@ -242,6 +260,9 @@ impl SpawnFlow<'_> {
             return self.fail(no_base_branch());
         };
         self.state = SpawnStage::OpeningPullRequest;
+        if self.run.work.pull_request.is_some() {
+            return self.tell_what_was_added();
+        }
         self.run.decide(Effect::OpenPullRequest {
             branch: self.request.branch.clone(),
             base,
@@ -249,6 +270,19 @@ impl SpawnFlow<'_> {
             body: pull_request_body(self.run, self.request),
             draft: false,
         });
+    }
+
+    /// The pull request has its description; what a person asked for besides is told in a comment.
+    fn tell_what_was_added(&mut self) {
+        let body = pull_request_body(self.run, self.request);
+        let count = self.run.resumption.as_ref().map_or(0, |one| one.count);
+        let key = Some(format!("added/{count}"));
+        self.on_forge(ForgeAct::PostComment { body }, key);
+    }
+
+    fn is_telling(&self) -> bool {
+        let is_open = self.run.work.pull_request.is_some();
+        is_open && matches!(self.state, SpawnStage::OpeningPullRequest)
     }
 
     fn fail(&mut self, problem: Problem) {

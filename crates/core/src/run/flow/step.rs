@@ -4,7 +4,9 @@ use super::super::model::{
     Ask, ChildReport, CommitSummary, Effect, EffectResult, Event, Flow, ForgeAnswer, Note,
     OutcomeStatus, OwnPost, Request, Run, RunKind, RunMessage, Spent, Timer,
 };
-use super::{cruise, notify, phase, relocate, reporting, resume, shutdown, spawn, tree};
+use super::{
+    continuing, cruise, notify, phase, relocate, reporting, resume, shutdown, spawn, tree,
+};
 use crate::ids::{CommitSha, EffectKey, RunId};
 use crate::problem::{Kind, Problem};
 use crate::process::add_layers;
@@ -76,6 +78,9 @@ pub fn step(
         Event::OwnerLost => owner_lost(&mut run, now),
         Event::Resumed { granted } => {
             resume::resumed(&mut run, granted, now).map_err(|_| illegal(&run, "being resumed"))?;
+        }
+        Event::Continued { task } => {
+            continuing::continued(&mut run, &task, now).map_err(|_| illegal(&run, "more to do"))?;
         }
         Event::Relocated { repo, git_dir } => relocate::relocated(&mut run, &repo, &git_dir),
     }

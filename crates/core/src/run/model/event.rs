@@ -68,6 +68,11 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         granted: Option<Budget>,
     },
+    /// A person gives a run that has ended more to do, on its branch and its pull request.
+    Continued {
+        /// What to do.
+        task: String,
+    },
     /// The checkout of the run is gone; the repository is found elsewhere.
     Relocated {
         /// The checkout, or the repository itself where it has none.

@@ -15,6 +15,9 @@ pub struct Resumption {
     /// Where the uncommitted work of the attempt before is saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<CommitSha>,
+    /// The commit that its work had reached when a person gave it more to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<CommitSha>,
 }
 
 /// A step before the flow continues.

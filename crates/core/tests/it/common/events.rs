@@ -108,6 +108,9 @@ pub fn events() -> Vec<Event> {
             report: Box::new(child_report()),
         },
         Event::Resumed { granted: None },
+        Event::Continued {
+            task: "Mention the tests".into(),
+        },
         Event::Resumed {
             granted: Some(Budget {
                 tokens: None,

@@ -1,5 +1,6 @@
 //! The flow of a team: what follows from what its reviewer, its people and its world say.
 
+mod continuing;
 mod description;
 mod ending;
 mod failures;

@@ -51,6 +51,7 @@ use crate::agent::{Access, Role};
 use crate::ids::{EffectKey, SandboxId};
 use crate::phase::PhaseName;
 use crate::problem::{Kind, Problem};
+use crate::review::Move;
 use crate::time::Timestamp;
 
 /// One step of a phase.
@@ -112,6 +113,18 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: T
         (None, None) => flow.name(),
     }
     flow.put_back();
+}
+
+/// Lets the first agent make something more, which everybody reviews again.
+pub(super) fn ask_for_more(phase: &mut Phase, task: &str, first: Move) {
+    phase.stage = Stage::Naming;
+    phase.title = title_of(task);
+    phase.next = first;
+    phase.summary.clear();
+    phase.given.clear();
+    phase.findings.clear();
+    phase.judged = None;
+    phase.merged = None;
 }
 
 /// Takes the phase out of its run, lets it act, and puts it back.

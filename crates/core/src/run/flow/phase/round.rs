@@ -5,6 +5,7 @@ use super::super::super::model::{
     CommitSummary, Effect, EffectResult, HoldFor, Landable, Life, Makes, OutcomeStatus, PLAN_PATH,
     Pause, PlanCheck, Publish, RollBackCost, Round, RoundJob, RoundStep, Stage,
 };
+use super::super::attempt::added_nothing;
 use super::super::kit::{no_branch, no_commit};
 use super::super::publish::{commit_message, nothing_changed};
 use super::super::reply::is_lost;
@@ -199,7 +200,8 @@ impl PhaseFlow<'_> {
             return self.bring_in(round);
         }
         let makes_change = self.terms.makes == Makes::Change;
-        if commits.is_empty() && (makes_change || round.job == RoundJob::Make) {
+        let is_more = round.job == RoundJob::Make && added_nothing(self.run);
+        if (commits.is_empty() || is_more) && (makes_change || round.job == RoundJob::Make) {
             let problem = nothing_changed(&self.request.agent);
             if round.job == RoundJob::Make && self.plans_again(None) {
                 return self.plan_again(round, &problem, None);

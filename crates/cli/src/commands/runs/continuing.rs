@@ -1,0 +1,68 @@
+//! `drive runs continue`: gives a run that has ended more to do.
+
+use super::resume::{Ready, agents, no_request, require, require_branch};
+use crate::answer::Outcome;
+use crate::app::App;
+use crate::commands::preflight::require_ready;
+use crate::run_report;
+use crate::task::load_task;
+use crate::wiring::Wiring;
+use clap::Args;
+use drive_core::forge::PrState;
+use drive_core::problem::{Kind, Problem};
+use drive_core::run::Run;
+use drive_engine::{resume, start};
+
+/// The arguments of `drive runs continue`.
+#[derive(Debug, Args)]
+pub(super) struct ContinueArgs {
+    /// Id of the run
+    #[arg(value_name = "ID")]
+    id: String,
+
+    /// What to do besides; `-` reads it from standard input
+    #[arg(value_name = "TASK")]
+    task: String,
+}
+
+/// Lets an agent build on the branch of a run.
+pub(super) fn give_more(app: &App, wiring: &Wiring, args: &ContinueArgs) -> Outcome {
+    let found = require(app, &args.id)?;
+    resume::check_more(&found, wiring.journal(), &wiring.whoami)?;
+    let task = load_task(&args.task, app.cancel()?)?;
+    start::check_task(&task)?;
+    let request = found.request.clone().ok_or_else(|| no_request(&found))?;
+    let folder = &request.repo;
+    let ready = Ready::new(app, &found, &request)?;
+    let wiring = &ready.wiring;
+    require_branch(wiring, &found, &request)?;
+    require_open(&ready, &found)?;
+    wiring.require_agents(agents(&request), &task, app)?;
+    if let Some(talk) = &ready.conversation {
+        require_ready(app, talk.forge.as_ref(), &wiring.git, &request)?;
+    }
+    app.output()
+        .narrate(format_args!("continuing run {}", found.id));
+    let run = ready.fly(app, |world, cancel| {
+        let journal = wiring.journal();
+        resume::give_more(&found.id, task, journal, &wiring.whoami, world, cancel)
+    })?;
+    run_report::answer(&run, wiring.changes(&run, folder).as_ref(), None)
+}
+
+/// What is added to a pull request that was merged or closed would reach nobody.
+fn require_open(ready: &Ready, run: &Run) -> Result<(), Problem> {
+    let (Some(talk), Some(pr)) = (&ready.conversation, &run.work.pull_request) else {
+        return Ok(());
+    };
+    let state = talk.forge.fetch(pr.number)?.state;
+    let how = match state {
+        PrState::Open => return Ok(()),
+        PrState::Merged => "merged",
+        PrState::Closed => "closed",
+    };
+    let (number, id) = (pr.number, &run.id);
+    let message = format!("pull request #{number} of run `{id}` is {how}");
+    Err(Problem::new(Kind::PullRequestNotOpen, message)
+        .hint("reopen it, or start a new run with `drive spawn`"))
+}
