@@ -52,7 +52,7 @@ mod tests {
     fn run(id: &str, parent: Option<&str>) -> Run {
         let parent = parent.map(|run| serde_json::json!({ "run": run, "task": "t" }));
         let request = serde_json::json!({
-            "kind": "spawn", "task": "x", "repo": "/r", "baseSha": "a", "baseBranch": null,
+            "kind": "spawn", "task": "x", "repo": "/r", "baseSha": "a".repeat(40), "baseBranch": null,
             "branch": "b", "agent": "a", "idleTimeout": { "secs": 1, "nanos": 0 },
             "totalTimeout": { "secs": 1, "nanos": 0 }, "budget": {}, "maxEscalations": 0,
             "publish": { "to": "branchOnly" }, "afterEnd": "remove", "copy": [], "seed": [],
