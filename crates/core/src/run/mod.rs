@@ -35,13 +35,13 @@ pub use model::{
     LineRemark, LineTerms, Makes, Merge, MergeStep, MergeWhen, Note, Notice, NoticeEvent, Notices,
     Objected, OpenNotice, Opinion, Outcome, OutcomeStatus, OwnPost, PLAN_PATH, PadNote, Panel,
     Parent, Part, Pause, PerTask, PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck,
-    PlanFrom, PollResult, Posting, Publish, Published, Receipt, ReceiptResult, Record, Remark,
-    RemarkRecord, Request, ResumeStep, Resumption, Retry, ReviewOf, ReviewRecord, ReviewTerms,
-    RollBackCost, Round, RoundJob, RoundRecord, RoundStep, Run, RunCommand, RunKind, RunMessage,
-    STATE_FORMAT, SeverityTotals, Shutdown, ShutdownStep, SpawnStage, Spent, Stage, Tally,
-    TaskCosts, TaskOrder, TaskRecord, TaskScope, TaskState, Threads, Timer, UnreadableFormat,
-    Validation, VerifiedAgainst, Watch, WatchTerms, Whole, WholeTerms, Work, is_actionable,
-    read_event, read_run, reply_key, write_event, write_run,
+    PlanFrom, PollResult, PostKey, Posting, Publish, Published, Receipt, ReceiptResult, Record,
+    Remark, RemarkRecord, Request, ResumeStep, Resumption, Retry, ReviewOf, ReviewRecord,
+    ReviewTerms, RollBackCost, Round, RoundJob, RoundRecord, RoundStep, Run, RunCommand, RunKind,
+    RunMessage, STATE_FORMAT, SeverityTotals, Shutdown, ShutdownStep, SpawnStage, Spent, Stage,
+    Tally, TaskCosts, TaskOrder, TaskRecord, TaskScope, TaskState, Threads, Timer,
+    UnreadableFormat, Validation, VerifiedAgainst, Watch, WatchTerms, Whole, WholeTerms, Work,
+    is_actionable, read_event, read_run, reply_key, write_event, write_run,
 };
 pub use standing::{Group, Standing, standing};
 pub use stats::{ReviewStats, Reviewing, review_stats};

@@ -12,7 +12,7 @@ use drive_core::forge::trust::part_of_line;
 use drive_core::forge::{Surface, part, text};
 use drive_core::ids::{CommitSha, EffectKey, PrNumber};
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{EffectResult, ForgeAct, ForgeAnswer, LineRemark, Note};
+use drive_core::run::{EffectResult, ForgeAct, ForgeAnswer, LineRemark, Note, PostKey};
 
 /// The longest marker with the text around it.
 const MARKER_ROOM: usize = 1024;
@@ -30,16 +30,16 @@ impl World<'_> {
         task: &Task<'_>,
         pr: PrNumber,
         act: &ForgeAct,
-        idempotency_key: Option<&str>,
+        idempotency_key: Option<&PostKey>,
     ) -> Result<EffectResult, Problem> {
         let talk = self.require_forge()?;
         let forge: &dyn Forge = talk.forge.as_ref();
-        let name = idempotency_key.unwrap_or(task.claimed.key.as_str());
+        let name = idempotency_key.map_or_else(|| task.claimed.key.to_string(), PostKey::to_string);
         let signer = Signer {
             talk,
             task,
             pr,
-            name,
+            name: &name,
             secrets: &self.secrets.secrets(),
         };
         note_limit(task, act, forge)?;

@@ -164,7 +164,7 @@ impl World<'_> {
                 pr,
                 act,
                 idempotency_key,
-            } => self.on_forge(task, *pr, act, idempotency_key.as_deref()),
+            } => self.on_forge(task, *pr, act, idempotency_key.as_ref()),
             Effect::Push {
                 sandbox,
                 remote,

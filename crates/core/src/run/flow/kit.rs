@@ -1,7 +1,7 @@
 //! The context of one step: the run, the state of its flow, its request and the time.
 
 use super::super::model::{
-    AgentJob, BranchAt, Effect, ForgeAct, JobInput, OutcomeStatus, Request, Run,
+    AgentJob, BranchAt, Effect, ForgeAct, JobInput, OutcomeStatus, PostKey, Request, Run,
 };
 use super::shutdown;
 use crate::agent::{Access, Overrun, Role};
@@ -21,7 +21,7 @@ pub(super) struct Context<'a, S, T = ()> {
 
 impl<S, T> Context<'_, S, T> {
     /// Does something on the pull request. Returns false where there is none.
-    pub(super) fn on_forge(&mut self, act: ForgeAct, idempotency_key: Option<String>) -> bool {
+    pub(super) fn on_forge(&mut self, act: ForgeAct, idempotency_key: Option<PostKey>) -> bool {
         let Some(pr) = self.run.work.pull_request.as_ref().map(|pr| pr.number) else {
             return false;
         };

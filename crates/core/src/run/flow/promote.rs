@@ -7,7 +7,7 @@
 
 use super::super::model::{
     ClosingPost, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Interrupted, Judged,
-    OutcomeStatus, PollResult, Stage, VerifiedAgainst,
+    OutcomeStatus, PollResult, PostKey, Stage, VerifiedAgainst,
 };
 use super::phase::{PhaseFlow, merged_unheard, objected, post};
 use super::promote_text::{NOT_MERGED, not_merged, not_merged_because, queued, unknown};
@@ -191,7 +191,9 @@ impl PhaseFlow<'_> {
             act: ForgeAct::PostComment {
                 body: body.to_owned(),
             },
-            key: self.head().map(|head| format!("queued/{head}")),
+            key: self
+                .head()
+                .map(|head| PostKey::Step(format!("queued/{head}"))),
         };
         self.close_with(vec![post], OutcomeStatus::NeedsHuman, Some(queued()));
     }
@@ -283,10 +285,10 @@ impl PhaseFlow<'_> {
         );
         let post = ClosingPost {
             act: ForgeAct::PostComment { body },
-            key: Some(format!(
+            key: Some(PostKey::Step(format!(
                 "notMerged/{head}/{}",
                 self.state.counts.verifications
-            )),
+            ))),
         };
         self.close_with(vec![post], OutcomeStatus::NeedsHuman, Some(problem));
     }
@@ -390,7 +392,7 @@ impl PhaseFlow<'_> {
         .hint(format!("read it; to revert the merge: `{revert}`"));
         let post = ClosingPost {
             act: ForgeAct::PostComment { body },
-            key: Some(format!("mergedUnheard/{sha}")),
+            key: Some(PostKey::Step(format!("mergedUnheard/{sha}"))),
         };
         self.close_with(vec![post], OutcomeStatus::NeedsHuman, Some(problem));
     }

@@ -1,8 +1,8 @@
 //! Replies: one per comment, and none claims more than the fixer reported.
 
 use super::super::model::{
-    Answer, Entry, FixerResult, ForgeAct, ForgeAnswer, Life, Remark, RemarkRecord, Round, RoundJob,
-    RoundStep,
+    Answer, Entry, FixerResult, ForgeAct, ForgeAnswer, Life, PostKey, Remark, RemarkRecord, Round,
+    RoundJob, RoundStep,
 };
 use super::phase::PhaseFlow;
 use super::review::{MOST_SHOWN, without_severity};
@@ -132,7 +132,7 @@ impl PhaseFlow<'_> {
         let to = key.comment();
         round.step = RoundStep::Reply { key };
         self.at(round);
-        self.on_forge(ForgeAct::Reply { to, body }, Some(name));
+        self.on_forge(ForgeAct::Reply { to, body }, Some(PostKey::Step(name)));
     }
 
     pub(super) fn answered(&mut self, round: Round, answer: &ForgeAnswer) {

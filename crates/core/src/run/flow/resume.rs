@@ -5,7 +5,7 @@
 //! given on, and what was posted is found by its idempotency key.
 
 use super::super::model::{
-    Counts, Effect, EffectResult, Flow, ForgeAct, INJECTED, Landable, Life, OutcomeStatus, Posting,
+    Counts, Effect, EffectResult, Flow, ForgeAct, Landable, Life, OutcomeStatus, PostKey, Posting,
     Remark, ResumeStep, Resumption, Round, RoundJob, RoundStep, Run, Stage,
 };
 use super::phase::{self, PhaseFlow};
@@ -70,12 +70,12 @@ pub(super) fn suspend(run: &mut Run) {
     else {
         return;
     };
-    let is_post = |act: &ForgeAct, key: Option<&str>| match act {
+    let is_post = |act: &ForgeAct, key: Option<&PostKey>| match act {
         ForgeAct::Summarize { .. } => is_summary,
         ForgeAct::PostReview { .. } => !is_summary,
         ForgeAct::PostComment { .. } => {
-            let is_apart = |key: &str| key.starts_with(INJECTED) || phase::is_said(key);
-            !is_summary && !key.is_some_and(is_apart)
+            let is_step = |key: &PostKey| matches!(key, PostKey::Step(_));
+            !is_summary && key.is_none_or(is_step)
         }
         ForgeAct::Poll { .. }
         | ForgeAct::React { .. }
@@ -97,7 +97,7 @@ pub(super) fn suspend(run: &mut Run) {
         };
         let mut effect = effect.clone();
         keep_key(&mut effect, key);
-        is_post(act, idempotency_key.as_deref()).then_some(effect)
+        is_post(act, idempotency_key.as_ref()).then_some(effect)
     });
     let retry = state.retry.take().map(|retry| retry.effect);
     *stopped = retry.or(pending).map(Box::new);
@@ -261,7 +261,7 @@ fn say_resumed(run: &mut Run, now: Timestamp) {
     run.decide(Effect::OnForge {
         pr,
         act: ForgeAct::PostComment { body },
-        idempotency_key: Some(format!("resumed/{count}")),
+        idempotency_key: Some(PostKey::Step(format!("resumed/{count}"))),
     });
 }
 

@@ -1,6 +1,6 @@
 //! Retries: which failures are worth another try, under which key, and after which pause.
 
-use super::super::model::Effect;
+use super::super::model::{Effect, PostKey};
 use crate::ids::EffectKey;
 use crate::problem::{Class, Kind, Problem};
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(super) fn keep_key(effect: &mut Effect, key: &EffectKey) {
         idempotency_key, ..
     } = effect
     {
-        idempotency_key.get_or_insert_with(|| key.as_str().to_owned());
+        idempotency_key.get_or_insert_with(|| PostKey::from(key.as_str().to_owned()));
     }
 }
 

@@ -2,8 +2,8 @@
 //! the sandbox, reports to the parent, and then ends the run with the outcome that was decided.
 
 use super::super::model::{
-    AfterEnd, ChildState, Effect, EffectResult, Flow, ForgeAct, Outcome, OutcomeStatus, Run,
-    Shutdown, ShutdownStep, Timer,
+    AfterEnd, ChildState, Effect, EffectResult, Flow, ForgeAct, Outcome, OutcomeStatus, PostKey,
+    Run, Shutdown, ShutdownStep, Timer,
 };
 use super::{report, tree};
 use crate::problem::{Kind, Problem};
@@ -264,7 +264,7 @@ fn say_stopped(run: &mut Run, failure: Option<&Problem>) {
         run.decide(Effect::OnForge {
             pr,
             act: ForgeAct::PostComment { body },
-            idempotency_key: Some(format!("interrupted/{lives}")),
+            idempotency_key: Some(PostKey::Step(format!("interrupted/{lives}"))),
         });
     }
 }
@@ -279,7 +279,7 @@ fn bring_up_to_date(run: &mut Run, posts: Vec<ForgeAct>) {
         run.decide(Effect::OnForge {
             pr,
             act,
-            idempotency_key: is_comment.then(|| "outcome".to_owned()),
+            idempotency_key: is_comment.then(|| PostKey::Step("outcome".to_owned())),
         });
     }
 }

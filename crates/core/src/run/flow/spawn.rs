@@ -3,7 +3,7 @@
 //! After any failure, shutdown saves the work and removes the sandbox.
 
 use super::super::model::{
-    AgentJob, Effect, EffectResult, Flow, ForgeAct, OutcomeStatus, Publish, Request, Run,
+    AgentJob, Effect, EffectResult, Flow, ForgeAct, OutcomeStatus, PostKey, Publish, Request, Run,
     SpawnStage, Timer,
 };
 use super::attempt::{added_nothing, earlier_attempt};
@@ -276,7 +276,7 @@ impl SpawnFlow<'_> {
     fn tell_what_was_added(&mut self) {
         let body = pull_request_body(self.run, self.request);
         let count = self.run.resumption.as_ref().map_or(0, |one| one.count);
-        let key = Some(format!("added/{count}"));
+        let key = Some(PostKey::Step(format!("added/{count}")));
         self.on_forge(ForgeAct::PostComment { body }, key);
     }
 

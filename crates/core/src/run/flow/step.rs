@@ -266,7 +266,7 @@ fn remember(run: &mut Run, key: &EffectKey, effect: &Effect, result: &EffectResu
                 ..
             } = effect
             {
-                name = EffectKey::new(key.as_str());
+                name = EffectKey::new(key.to_string());
             }
             remember_posts(run, &name, answer);
         }

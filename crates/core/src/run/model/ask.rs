@@ -4,9 +4,6 @@ use crate::agent::Budget;
 use crate::ids::{CommitSha, TaskId};
 use serde::{Deserialize, Serialize};
 
-/// The idempotency keys of comments from the command line begin with this.
-pub(in crate::run) const INJECTED: &str = "injected/";
-
 /// A request of a person to a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "ask")]

@@ -6,6 +6,7 @@ use super::line::{LineAct, LineAnswer};
 use super::merge::{BranchAt, MergeWhen};
 use super::notice::Notice;
 use super::outcome::{BranchTip, CommitSummary, Published};
+use super::post_key::PostKey;
 use super::tree::RunMessage;
 use crate::Problem;
 use crate::agent::AgentOutcome;
@@ -129,7 +130,7 @@ pub enum Effect {
         act: ForgeAct,
         /// Overrides the effect's own key, so that a retry under a new effect key posts nothing twice.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        idempotency_key: Option<String>,
+        idempotency_key: Option<PostKey>,
     },
     /// Merge another branch into the branch of the sandbox. Conflicts stay in the sandbox, with the
     /// merge in progress.

@@ -1,9 +1,9 @@
 //! The texts of effects, inert: every effect passes here when it is decided, so no flow can post or
 //! commit what an agent wrote as it is.
 
-use super::ask::INJECTED;
 use super::effect::Effect;
 use super::forge_act::ForgeAct;
+use super::post_key::PostKey;
 use crate::forge::inert::{Said, description, markdown, plain, with_suggestion};
 use crate::forge::part::unmarked;
 
@@ -22,8 +22,7 @@ impl Effect {
                 ..
             } => {
                 // A person's own words.
-                let key = idempotency_key.as_deref();
-                if !key.is_some_and(|key| key.starts_with(INJECTED)) {
+                if !matches!(idempotency_key, Some(PostKey::Injected(_))) {
                     act.make_inert(said);
                 }
             }

@@ -21,6 +21,7 @@ mod notices;
 mod outcome;
 mod phase;
 mod phase_terms;
+mod post_key;
 mod promotion;
 mod record;
 mod remark;
@@ -69,6 +70,7 @@ pub use phase::{
     PlanCheck, Posting, Retry, Stage,
 };
 pub use phase_terms::{Adopted, DoneWhen, GivenPlan, Makes, PhaseTerms, ReviewTerms, WatchTerms};
+pub use post_key::PostKey;
 pub use promotion::Judged;
 pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord, SeverityTotals};
 pub use remark::{Remark, ReviewOf};
@@ -91,6 +93,5 @@ pub use validation::{AuditFinding, Confirmed, JudgeCheck, JudgedEntry, Opinion, 
 pub use watch::{Approved, Heard, Interrupted, Objected, Watch};
 pub use whole::{Checked, Whole, WholeTerms};
 
-pub(super) use ask::INJECTED;
 pub(super) use entry::thread_of;
 pub(super) use ledger::MOST_TRIES;

@@ -9,6 +9,7 @@ use super::landable::Landable;
 use super::ledger::Ledger;
 use super::merge::Merge;
 use super::outcome::OutcomeStatus;
+use super::post_key::PostKey;
 use super::promotion::Judged;
 use super::record::Record;
 use super::remark::Remark;
@@ -287,7 +288,7 @@ pub struct Posting {
     /// What is posted.
     pub act: ForgeAct,
     /// Under which key it is found again.
-    pub key: String,
+    pub key: PostKey,
     /// Its findings, in their order.
     pub remarks: Vec<Remark>,
 }
@@ -299,7 +300,7 @@ pub struct ClosingPost {
     /// What.
     pub act: ForgeAct,
     /// Under which idempotency key, where it is not the effect's own.
-    pub key: Option<String>,
+    pub key: Option<PostKey>,
 }
 
 /// The last check of a plan.

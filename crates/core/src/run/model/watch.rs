@@ -1,6 +1,7 @@
 //! What polling a pull request has found so far.
 
 use super::phase_terms::WatchTerms;
+use super::post_key::PostKey;
 use crate::forge::CommentRef;
 use crate::ids::CommitSha;
 use crate::phase::Backoff;
@@ -63,10 +64,10 @@ pub struct Watch {
     pub unheard: u32,
     /// What is to be said on the pull request besides the answers, by its key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub to_say: BTreeMap<String, String>,
+    pub to_say: BTreeMap<PostKey, String>,
     /// What was said there, by its key.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub said: BTreeSet<String>,
+    pub said: BTreeSet<PostKey>,
     /// When a person last said that a review is complete, by the forge's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Timestamp>,

@@ -175,7 +175,7 @@ pub fn effects() -> Vec<Effect> {
     let on_forge = |act, key: Option<&str>| Effect::OnForge {
         pr: PrNumber::new(7),
         act,
-        idempotency_key: key.map(str::to_owned),
+        idempotency_key: key.map(|key| key.to_owned().into()),
     };
     let look = |since, approvals| ForgeAct::Poll {
         since,

@@ -237,9 +237,10 @@ impl World {
                 idempotency_key,
                 ..
             } => {
-                let name = idempotency_key.as_deref().unwrap_or(one.key.as_str());
+                let own = idempotency_key.as_ref().map(ToString::to_string);
+                let name = own.unwrap_or_else(|| one.key.to_string());
                 self.forge.head = self.git.remote_head();
-                let answer = self.forge.act(act, name, &self.clock, rng);
+                let answer = self.forge.act(act, &name, &self.clock, rng);
                 self.check_post(act, run);
                 self.check_merge(act, run);
                 match answer {

@@ -414,7 +414,7 @@ fn a_review_that_failed_to_be_posted_is_tried_again_under_the_name_of_its_first_
     scene.answer("postReview", failed());
     scene.settle();
     scene.wake(Timer::Retry);
-    let reviews: Vec<Option<&str>> = scene
+    let reviews: Vec<Option<String>> = scene
         .performed
         .iter()
         .filter_map(|effect| match effect {
@@ -422,14 +422,18 @@ fn a_review_that_failed_to_be_posted_is_tried_again_under_the_name_of_its_first_
                 act,
                 idempotency_key,
                 ..
-            } if act.name() == "postReview" => Some(idempotency_key.as_deref()),
+            } if act.name() == "postReview" => {
+                Some(idempotency_key.as_ref().map(ToString::to_string))
+            }
             _ => None,
         })
         .collect();
     assert_eq!(reviews[0], reviews[1]);
     assert_ne!(reviews[1], reviews[2]);
     assert!(
-        reviews[0].is_some_and(|name| name.starts_with("review/Security/1/")),
+        reviews[0]
+            .as_ref()
+            .is_some_and(|name| name.starts_with("review/Security/1/")),
         "{reviews:?}"
     );
 }

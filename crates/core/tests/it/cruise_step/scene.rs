@@ -266,7 +266,7 @@ impl Scene {
                 act: ForgeAct::PostComment { body } | ForgeAct::Reply { body, .. },
                 idempotency_key,
                 ..
-            } => Some((body.clone(), idempotency_key.clone())),
+            } => Some((body.clone(), idempotency_key.clone().map(Into::into))),
             _ => None,
         });
         said.collect()

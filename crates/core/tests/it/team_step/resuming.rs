@@ -78,7 +78,10 @@ fn posts(scene: &Scene) -> BTreeMap<String, u32> {
             ..
         } = effect
         {
-            let key = idempotency_key.clone().expect("a key of its own");
+            let key = idempotency_key
+                .clone()
+                .expect("a key of its own")
+                .to_string();
             *posts.entry(key).or_default() += 1;
         }
     }
@@ -140,7 +143,12 @@ fn posts_next(run: &Run, name: &str, key: &str) -> bool {
     run.pending.values().any(|effect| match effect {
         Effect::OnForge {
             idempotency_key, ..
-        } => effect.name() == name && idempotency_key.as_ref().is_some_and(|k| k.starts_with(key)),
+        } => {
+            effect.name() == name
+                && idempotency_key
+                    .as_ref()
+                    .is_some_and(|k| k.to_string().starts_with(key))
+        }
         _ => false,
     })
 }

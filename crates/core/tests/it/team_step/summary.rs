@@ -102,7 +102,7 @@ fn a_stop_or_kill_while_the_first_summary_is_posted_finds_it_again_by_its_key() 
         let again = Effect::OnForge {
             pr,
             act,
-            idempotency_key: Some(key.as_str().to_owned()),
+            idempotency_key: Some(key.as_str().to_owned().into()),
         };
         assert_eq!(scene.performed_as("summarize").first(), Some(&&again));
         let anew = summaries(&scene)

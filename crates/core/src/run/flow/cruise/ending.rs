@@ -4,7 +4,8 @@
 use super::super::super::audit::{Evidence, TaskResult, audit};
 use super::super::super::model::{
     Build, BuildStage, BuildTerms, ChildState, Effect, Ending, Flow, ForgeAct, Level, LineAct,
-    LineTerms, OutcomeStatus, Publish, ReceiptResult, Request, Run, TaskRecord, TaskState, Timer,
+    LineTerms, OutcomeStatus, PostKey, Publish, ReceiptResult, Request, Run, TaskRecord, TaskState,
+    Timer,
 };
 use super::super::{budget, shutdown, tree};
 use super::board::Board;
@@ -271,7 +272,7 @@ fn conclude(run: &mut Run, now: Timestamp) {
     run.decide(Effect::OnForge {
         pr,
         act: ForgeAct::PostComment { body },
-        idempotency_key: Some("outcome".to_owned()),
+        idempotency_key: Some(PostKey::Step("outcome".to_owned())),
     });
 }
 

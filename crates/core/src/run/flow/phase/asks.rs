@@ -1,8 +1,8 @@
 //! Requests from the command line to a phase, with or without an owner.
 
 use super::super::super::model::{
-    Approved, Ask, EffectResult, Entry, ForgeAct, ForgeAnswer, INJECTED, Injected, Life,
-    OutcomeStatus, Pause, Stage, Timer, is_actionable,
+    Approved, Ask, EffectResult, Entry, ForgeAct, ForgeAnswer, Injected, Life, OutcomeStatus,
+    Pause, PostKey, Stage, Timer, is_actionable,
 };
 use super::PhaseFlow;
 use super::texts::injected_body;
@@ -65,7 +65,7 @@ impl PhaseFlow<'_> {
 
     /// Whether a comment from the command line is posted or queued.
     fn is_known(&self, id: &str) -> bool {
-        let name = format!("{INJECTED}{id}");
+        let name = PostKey::Injected(id.to_owned()).to_string();
         let mut posts = self.run.posts.iter();
         posts.any(|post| post.effect.as_str() == name)
             || self.state.injected.iter().any(|one| one.id == id)
@@ -116,7 +116,7 @@ impl PhaseFlow<'_> {
             if !one.posting {
                 one.posting = true;
                 let body = injected_body(&one.author, &one.text);
-                posts.push((body, format!("{INJECTED}{}", one.id)));
+                posts.push((body, PostKey::Injected(one.id.clone())));
             }
         }
         for (body, key) in posts {
@@ -124,10 +124,9 @@ impl PhaseFlow<'_> {
         }
     }
 
-    pub(in crate::run) fn injected_posted(&mut self, key: Option<&str>, result: EffectResult) {
-        let id = key.and_then(|key| key.strip_prefix(INJECTED));
+    pub(in crate::run) fn injected_posted(&mut self, id: &str, result: EffectResult) {
         let mut all = self.state.injected.iter();
-        let Some(at) = all.position(|one| Some(one.id.as_str()) == id) else {
+        let Some(at) = all.position(|one| one.id == id) else {
             return;
         };
         let EffectResult::OnForge {
@@ -161,9 +160,4 @@ impl PhaseFlow<'_> {
         self.enter(entry, false);
         self.go_on();
     }
-}
-
-/// Whether a post is a comment from the command line.
-pub(super) fn is_injected(key: Option<&str>) -> bool {
-    key.is_some_and(|key| key.starts_with(INJECTED))
 }

@@ -1,7 +1,9 @@
 //! Checks of the published commit: a failure becomes a fixer round as long as that helps, and what
 //! has not ended is waited for, within a limit.
 
-use super::super::super::model::{DoneWhen, Makes, OutcomeStatus, Remark, ReviewOf, Stage};
+use super::super::super::model::{
+    DoneWhen, Makes, OutcomeStatus, PostKey, Remark, ReviewOf, Stage,
+};
 use super::PhaseFlow;
 use super::texts::{check_text, same_failure};
 use crate::forge::checks::{Check, CheckState, Checks, Gate};
@@ -57,7 +59,7 @@ impl PhaseFlow<'_> {
             let (same, any) = (count(print.clone()), count(format!("name/{}", check.name)));
             if same >= MOST_SAME || any >= MOST_FAILURES {
                 let body = same_failure(&check, same);
-                self.say(&format!("check/{print}"), body);
+                self.say(PostKey::Aside(format!("check/{print}")), body);
             } else {
                 self.state.findings.push(Remark {
                     author: CI.to_owned(),

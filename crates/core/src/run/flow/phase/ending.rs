@@ -2,7 +2,7 @@
 
 use super::super::super::model::{
     Approved, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, ForgeAnswer, Life,
-    OutcomeStatus, PhaseEnd, PlanCheck, Stage,
+    OutcomeStatus, PhaseEnd, PlanCheck, PostKey, Stage,
 };
 use super::super::kit::no_commit;
 use super::super::public_text::public;
@@ -39,7 +39,7 @@ impl PhaseFlow<'_> {
             // The same rounds may meet the limit of a raised budget again.
             key = format!("{key}/{}", self.run.spent.usage.counted());
         }
-        self.on_forge(ForgeAct::PostComment { body }, Some(key));
+        self.on_forge(ForgeAct::PostComment { body }, Some(PostKey::Step(key)));
     }
 
     pub(super) fn limit_posted(&mut self, key: &EffectKey, effect: Effect, result: EffectResult) {
@@ -112,7 +112,7 @@ impl PhaseFlow<'_> {
             act: ForgeAct::PostComment {
                 body: approved_comment(approved, plan_only, &self.state.ledger),
             },
-            key: Some(format!("approved/{}", approved.head)),
+            key: Some(PostKey::Step(format!("approved/{}", approved.head))),
         });
         self.close_with(posts, OutcomeStatus::Succeeded, None);
     }
@@ -233,7 +233,7 @@ impl PhaseFlow<'_> {
             act: ForgeAct::PostComment {
                 body: stopped_comment(&problem, self.run, &self.state.ledger),
             },
-            key: Some(self.stopped_key()),
+            key: Some(PostKey::Step(self.stopped_key())),
         });
         self.close_with(posts, status, Some(problem));
     }
@@ -402,7 +402,7 @@ impl PhaseFlow<'_> {
                 act: ForgeAct::PostComment {
                     body: late_comment(&unread),
                 },
-                key: Some(format!("late/{}", self.stopped_key())),
+                key: Some(PostKey::Step(format!("late/{}", self.stopped_key()))),
             });
         }
         for entry in unread {

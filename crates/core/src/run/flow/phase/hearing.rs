@@ -3,7 +3,7 @@
 
 use super::super::super::model::{
     Approved, DoneWhen, Effect, EffectResult, Entry, ForgeAct, Heard, Life, Objected,
-    OutcomeStatus, Pause, Stage, Timer,
+    OutcomeStatus, Pause, PostKey, Stage, Timer,
 };
 use super::PhaseFlow;
 use super::texts::{MOST_LISTED, objection_comment, voided_comment, waits_reply};
@@ -17,11 +17,7 @@ use std::time::Duration;
 const MOST_UNHEARD: u32 = 6;
 /// How long a reading is the last word of people.
 const HEARD_FOR: Duration = Duration::from_secs(10 * 60);
-/// What the keys of things that are said besides the answers begin with.
-const SAID: &str = "said/";
-/// The same for replies that say what a comment waits for.
-const WAITS: &str = "waits/";
-/// How many such replies are under way at once.
+/// How many replies that say what a comment waits for are under way at once.
 const MOST_WAITS: usize = 5;
 
 impl PhaseFlow<'_> {
@@ -119,8 +115,7 @@ impl PhaseFlow<'_> {
         };
         let body = objection_comment(&head, objections);
         let by: Vec<&str> = objections.iter().map(|one| one.by.as_str()).collect();
-        let key = format!("objection/{head}/{}", by.join("/"));
-        self.say(&key, body);
+        self.say(PostKey::Objection(format!("{head}/{}", by.join("/"))), body);
     }
 
     /// Says once whose approval was given for an older commit of the branch.
@@ -138,14 +133,14 @@ impl PhaseFlow<'_> {
         let void = given
             .iter()
             .filter(|one| is_older(&one.head) && !is_renewed(&one.by));
-        let void: Vec<(String, String)> = void
+        let void: Vec<(PostKey, String)> = void
             .map(|one| {
-                let key = format!("voided/{}/{}", one.head, one.by);
+                let key = PostKey::Aside(format!("voided/{}/{}", one.head, one.by));
                 (key, voided_comment(one, &head))
             })
             .collect();
         for (key, body) in void {
-            self.say(&key, body);
+            self.say(key, body);
         }
     }
 
@@ -153,13 +148,12 @@ impl PhaseFlow<'_> {
     pub(super) fn forget_objections(&mut self) {
         if self.state.watch.objections.is_empty() {
             let to_say = &mut self.state.watch.to_say;
-            to_say.retain(|key, _| !key.starts_with("said/objection/"));
+            to_say.retain(|key, _| !matches!(key, PostKey::Objection(_)));
         }
     }
 
     /// Says something on the pull request once, besides the worker's own posts.
-    pub(super) fn say(&mut self, key: &str, body: String) {
-        let key = format!("{SAID}{key}");
+    pub(super) fn say(&mut self, key: PostKey, body: String) {
         if !self.state.watch.said.contains(&key) {
             self.state.watch.to_say.insert(key, body);
             self.say_next();
@@ -170,7 +164,7 @@ impl PhaseFlow<'_> {
     pub(super) fn say_next(&mut self) {
         let waiting = self.state.watch.to_say.iter();
         let waiting = waiting.filter(|(key, _)| !self.is_saying(key));
-        let waiting: Vec<(String, String)> = waiting
+        let waiting: Vec<(PostKey, String)> = waiting
             .map(|(key, body)| (key.clone(), body.clone()))
             .collect();
         for (key, body) in waiting {
@@ -178,7 +172,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    fn is_saying(&self, key: &str) -> bool {
+    fn is_saying(&self, key: &PostKey) -> bool {
         self.run.pending.values().any(|effect| {
             matches!(effect, Effect::OnForge { idempotency_key: Some(name), .. } if name == key)
         })
@@ -198,7 +192,7 @@ impl PhaseFlow<'_> {
         });
         let waiting = waiting.take(MOST_WAITS).map(|entry| {
             let body = waits_reply(entry, &limit, self.run);
-            let key = format!("{WAITS}{}", entry.reply_key());
+            let key = PostKey::Waits(entry.reply_key());
             (entry.key.comment(), body, key)
         });
         let waiting: Vec<_> = waiting.collect();
@@ -220,14 +214,14 @@ impl PhaseFlow<'_> {
     }
 
     /// Something that was said besides the answers has ended.
-    pub(super) fn was_said(&mut self, key: &str, result: &EffectResult) {
+    pub(super) fn was_said(&mut self, key: &PostKey, result: &EffectResult) {
         let is_posted = matches!(result, EffectResult::OnForge { .. });
         if !is_posted && !is_gone(result) {
             return;
         }
-        if let Some(name) = key.strip_prefix(WAITS) {
+        if let PostKey::Waits(name) = key {
             let open = self.state.ledger.open();
-            let told = open.filter(|entry| entry.reply_key() == name);
+            let told = open.filter(|entry| entry.reply_key() == *name);
             let told: Vec<CommentVersion> = told.map(|entry| entry.key.clone()).collect();
             for key in told {
                 self.state.ledger.tell(&key);
@@ -235,13 +229,8 @@ impl PhaseFlow<'_> {
             return self.tell_waiting();
         }
         self.state.watch.to_say.remove(key);
-        self.state.watch.said.insert(key.to_owned());
+        self.state.watch.said.insert(key.clone());
     }
-}
-
-/// Whether a post is one of those that no step of the worker waits for.
-pub(in crate::run) fn is_said(key: &str) -> bool {
-    key.starts_with(SAID) || key.starts_with(WAITS)
 }
 
 /// Whether the comment that was to be answered is not there any more.

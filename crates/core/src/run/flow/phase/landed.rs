@@ -1,7 +1,7 @@
 //! A task with a pull request of its own: it stays open and people are heard until the cruise landed it.
 
 use super::super::super::model::{
-    ClosingPost, DoneWhen, ForgeAct, Landable, OutcomeStatus, PhaseEnd, Remark, ReviewOf,
+    ClosingPost, DoneWhen, ForgeAct, Landable, OutcomeStatus, PhaseEnd, PostKey, Remark, ReviewOf,
 };
 use super::super::kit::no_commit;
 use super::PhaseFlow;
@@ -92,7 +92,7 @@ impl PhaseFlow<'_> {
         }
         let first = why.lines().next().unwrap_or_default();
         let said = format!("{} does not land yet. {first}", head.short());
-        self.say(&format!("train/{head}"), said);
+        self.say(PostKey::Aside(format!("train/{head}")), said);
         self.state.landable = Landable::NotYet;
         self.state.findings.push(Remark {
             author: TRAIN.to_owned(),
@@ -115,7 +115,7 @@ impl PhaseFlow<'_> {
         let mut posts: Vec<ClosingPost> = self.last_texts().into_iter().map(post).collect();
         posts.push(ClosingPost {
             act: ForgeAct::PostComment { body },
-            key: Some("landed".to_owned()),
+            key: Some(PostKey::Step("landed".to_owned())),
         });
         self.close_with(posts, OutcomeStatus::Succeeded, None);
     }

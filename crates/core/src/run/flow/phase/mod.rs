@@ -35,14 +35,13 @@ mod whole_text;
 
 pub(in crate::run) use checks::named;
 pub(super) use ending::post;
-pub(super) use hearing::is_said;
 pub(super) use texts::{merged_unheard, objected};
 pub(super) use whole_text::receipts;
 
 use super::super::model::{
     AgentJob, Ci, Counts, Description, Effect, EffectResult, Flow, ForgeAct, Landable, Ledger,
-    Makes, OutcomeStatus, PLAN_PATH, Phase, PhaseTerms, PlanCheck, Record, Request, Run, Stage,
-    Threads, Timer, Watch, Whole,
+    Makes, OutcomeStatus, PLAN_PATH, Phase, PhaseTerms, PlanCheck, PostKey, Record, Request, Run,
+    Stage, Threads, Timer, Watch, Whole,
 };
 use super::kit::Context;
 use super::outage::is_outage;
@@ -174,15 +173,15 @@ impl PhaseFlow<'_> {
             if let ForgeAct::React { .. } = act {
                 return self.react_next();
             }
-            let said = idempotency_key.as_deref().filter(|key| is_said(key));
-            if let Some(key) = said.filter(|_| !is_closing) {
+            let aside = idempotency_key.as_ref().filter(|key| key.is_aside());
+            if let Some(key) = aside.filter(|_| !is_closing) {
                 return self.was_said(key, &result);
             }
             if let (ForgeAct::UpdateBody { .. }, false) = (act, is_closing) {
                 return self.described(&result);
             }
-            if asks::is_injected(idempotency_key.as_deref()) {
-                return self.injected_posted(idempotency_key.as_deref(), result);
+            if let Some(PostKey::Injected(id)) = idempotency_key {
+                return self.injected_posted(id, result);
             }
         }
         // The agent that was ended reports its end itself.

@@ -1,6 +1,6 @@
 //! A plan with errors: fixers correct it while that helps, then a person is asked.
 
-use super::super::super::model::{Pause, PlanCheck, Round, RoundJob};
+use super::super::super::model::{Pause, PlanCheck, PostKey, Round, RoundJob};
 use super::PhaseFlow;
 use super::texts::unsound_comment;
 use std::collections::BTreeSet;
@@ -38,7 +38,10 @@ impl PhaseFlow<'_> {
         let body = unsound_comment(errors, rounds, self.run);
         let why = format!("the plan has the same errors after {rounds} fixer rounds");
         self.state.pause = Some(Pause::Unsound { why });
-        self.say(&format!("unsound/{}", self.state.rounds), body);
+        self.say(
+            PostKey::Aside(format!("unsound/{}", self.state.rounds)),
+            body,
+        );
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::super::super::model::{
     ClosingPost, DoneWhen, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Halt, OutcomeStatus,
-    PhaseEnd, PollResult, Stage, Timer,
+    PhaseEnd, PollResult, PostKey, Stage, Timer,
 };
 use super::PhaseFlow;
 use super::ending::post;
@@ -353,7 +353,7 @@ impl PhaseFlow<'_> {
         let mut posts: Vec<ClosingPost> = texts.map(post).collect();
         posts.push(ClosingPost {
             act: ForgeAct::PostComment { body },
-            key: Some("timeout".to_owned()),
+            key: Some(PostKey::Step("timeout".to_owned())),
         });
         self.close_with(posts, OutcomeStatus::TimedOut, Some(problem));
     }

@@ -6,8 +6,8 @@
 
 use super::super::super::model::{
     BranchAt, Checked, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, LineAct, LineAnswer,
-    OutcomeStatus, PLAN_PATH, PlanCheck, Published, Receipt, ReceiptResult, Remark, ReviewOf,
-    RollBackCost, Round, RoundJob, RoundStep, Stage,
+    OutcomeStatus, PLAN_PATH, PlanCheck, PostKey, Published, Receipt, ReceiptResult, Remark,
+    ReviewOf, RollBackCost, Round, RoundJob, RoundStep, Stage,
 };
 use super::super::kit::{no_branch, no_commit};
 use super::super::proof::{failure_of, is_proof};
@@ -409,10 +409,10 @@ impl PhaseFlow<'_> {
         let standing = if problem.is_none() { "ready" } else { "left" };
         posts.push(ClosingPost {
             act: ForgeAct::PostComment { body },
-            key: Some(format!(
+            key: Some(PostKey::Step(format!(
                 "announced/{head}/{standing}/{}",
                 self.state.counts.verifications
-            )),
+            ))),
         });
         self.state.whole.blocked = problem.is_some() && self.standing().is_some();
         self.state.whole.left = problem.map(|problem| problem.message);

@@ -1,8 +1,8 @@
 //! Posts the reviews of one commit, and queues what they found.
 
 use super::super::super::model::{
-    Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Life, Part, Posting, Remark, ReviewRecord,
-    Stage, thread_of,
+    Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Life, Part, PostKey, Posting, Remark,
+    ReviewRecord, Stage, thread_of,
 };
 use super::super::kit::no_commit;
 use super::super::phase::PhaseFlow;
@@ -102,11 +102,8 @@ impl PhaseFlow<'_> {
         // Without its journal a phase counts its effects anew, and must not take a review that was
         // posted before for this one.
         let domain = review.domain.as_ref().map_or("", Domain::name);
-        let key = format!(
-            "review/{domain}/{}/{}",
-            review.round,
-            self.now.as_millisecond()
-        );
+        let now = self.now.as_millisecond();
+        let key = PostKey::Step(format!("review/{domain}/{}/{now}", review.round));
         Some(Posting { act, key, remarks })
     }
 
