@@ -5,8 +5,9 @@ use super::spawn_options::{Assignment, SpawnOptions, layers};
 use crate::answer::Outcome;
 use crate::app::App;
 use clap::Args;
+use drive_core::problem::{Kind, Problem};
 use drive_core::run::{DoneWhen, Makes, PhaseTerms, RunKind};
-use drive_core::settings::Layer;
+use drive_core::settings::{Layer, TeamMode};
 
 /// The arguments of `drive spawn-team`.
 #[derive(Debug, Args)]
@@ -18,7 +19,7 @@ pub(crate) struct SpawnTeamArgs {
     #[arg(long, value_name = "MODE")]
     mode: Option<String>,
 
-    /// Most reviews of each domain
+    /// Most reviews, in mode `github` of each domain; mode `sequential` reviews once
     #[arg(long, value_name = "N")]
     max_iterations: Option<u32>,
 
@@ -33,6 +34,18 @@ pub(crate) struct SpawnTeamArgs {
     /// Merge the pull request once all reviews approve its commit and `drive verify` passes
     #[arg(long, conflicts_with = "no_pr")]
     auto_merge: bool,
+}
+
+/// A mode that reviews once has no number of reviews to limit.
+fn check_iterations(args: &SpawnTeamArgs, mode: TeamMode) -> Result<(), Problem> {
+    match mode {
+        TeamMode::Sequential if args.max_iterations.is_some() => Err(Problem::new(
+            Kind::Usage,
+            "mode `sequential` reviews once, so `--max-iterations` does nothing",
+        )
+        .hint("leave it out, or pass `--mode pingpong`")),
+        TeamMode::Sequential | TeamMode::Pingpong | TeamMode::Github => Ok(()),
+    }
 }
 
 /// Runs a team.
@@ -52,6 +65,7 @@ pub(crate) fn run(args: &SpawnTeamArgs, app: &App) -> Outcome {
     }));
     let settings = app.settings_with(&flags)?.settings;
     let team = &settings.spawn_team;
+    check_iterations(args, team.mode)?;
     let terms = PhaseTerms {
         makes: Makes::Change,
         mode: team.mode,

@@ -40,7 +40,10 @@ pub(super) struct RunArgs {
     task: String,
 
     /// End when the plan's pull request is approved, merged or closed
-    #[arg(long, conflicts_with = "build_only")]
+    #[arg(
+        long,
+        conflicts_with_all = ["build_only", "level", "max_parallel", "merge", "pr_strategy"]
+    )]
     plan_only: bool,
 
     /// Build the plan of `--plan-file` at once, without a pull request for the plan
@@ -60,7 +63,7 @@ pub(super) struct RunArgs {
     review_plan: bool,
 
     /// Approve the plan once all reviews approve it
-    #[arg(long)]
+    #[arg(long, conflicts_with = "build_only")]
     auto_approve: bool,
 
     /// Most tasks to build side by side

@@ -74,3 +74,42 @@ fn a_plan_of_the_persons_own_is_checked_first_and_used_as_it_is() {
             .starts_with("Mine.")
     );
 }
+
+#[test]
+fn flags_of_a_build_are_refused_with_plan_only() {
+    let stage = Stage::new(PRIMARY, APPROVES);
+    let flags = [
+        ["--level", "functional"],
+        ["--merge", "auto"],
+        ["--pr-strategy", "per-task"],
+        ["--max-parallel", "2"],
+    ];
+    for [flag, value] in flags {
+        let args = ["cruise", "run", "--plan-only", "x", flag, value];
+        assert_is_refused(&stage, &args, flag);
+    }
+}
+
+#[test]
+fn auto_approve_is_refused_where_no_plan_waits_for_an_approval() {
+    let stage = Stage::new(PRIMARY, APPROVES);
+    let args = [
+        "cruise",
+        "run",
+        "x",
+        "--build-only",
+        "--plan-file",
+        "plan.md",
+        "--auto-approve",
+    ];
+    assert_is_refused(&stage, &args, "--auto-approve");
+}
+
+fn assert_is_refused(stage: &Stage, args: &[&str], flag: &str) {
+    let ended = stage.drive(args);
+    let failure = &ended.document["failure"];
+    assert_eq!(ended.code, Some(2), "{args:?}: {ended:?}");
+    assert_eq!(failure["kind"], "usage", "{args:?}: {ended:?}");
+    let message = failure["message"].as_str().unwrap_or_default();
+    assert!(message.contains(flag), "{args:?}: {message}");
+}

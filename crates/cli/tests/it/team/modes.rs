@@ -49,3 +49,13 @@ fn a_prompt_of_the_callers_checkout_is_used_and_one_in_the_sandbox_is_not() {
     let ended = stage.team("pingpong");
     assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
 }
+
+#[test]
+fn a_limit_of_reviews_is_refused_where_a_mode_reviews_once() {
+    let stage = Stage::new(PRIMARY, APPROVES);
+    let args = ["spawn-team", "Greet", "--max-iterations", "2", "--mode"];
+    let ended = stage.drive(&[&args[..], &["sequential"]].concat());
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert_eq!(ended.document["failure"]["kind"], "usage", "{ended:?}");
+    assert_eq!(stage.git(&["branch", "--list"]), "* main");
+}
