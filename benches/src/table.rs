@@ -9,7 +9,7 @@ pub(crate) struct Row {
     pub(crate) what: String,
     /// The plain tool's figure.
     pub(crate) plain: String,
-    /// Ours.
+    /// Our figure.
     pub(crate) ours: String,
     /// The ratio or difference that is judged.
     pub(crate) result: String,

@@ -21,7 +21,7 @@ const HOOK_BYTES: u64 = 1 << 20;
 /// What became of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hook {
-    /// Its file.
+    /// Path of the hook's file.
     pub path: PathBuf,
     /// Whether the file was written or removed.
     pub changed: bool,

@@ -1,4 +1,4 @@
-//! Which folders hold the tools that a confined program may use.
+//! Finds the folders of the tools that a confined program may use.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@ use drive_core::Class;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
-    /// Done.
+    /// The command succeeded.
     Done = 0,
     /// The work did not succeed: the agent failed, the review did not approve, verification failed.
     NotSucceeded = 1,

@@ -1,4 +1,4 @@
-//! Which repository a run belongs to.
+//! Finds the repository that a run belongs to.
 
 use drive_adapters::settings::checkout_root;
 use drive_core::run::Run;

@@ -12,7 +12,7 @@ const GAP: &str = "  ";
 /// One column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
-    /// Its header.
+    /// The column's header.
     pub(crate) head: &'static str,
     /// Whether it holds numbers, which stand on the right.
     pub(crate) right: bool,

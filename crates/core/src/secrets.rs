@@ -1,4 +1,4 @@
-//! What must not be published: redaction of texts, and the check of commits before a push.
+//! Secrets: redaction of texts, and the check of commits before a push.
 
 mod patch;
 mod results;

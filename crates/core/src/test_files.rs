@@ -1,4 +1,4 @@
-//! Which files hold tests, by their names.
+//! Recognises test files by their names.
 
 /// Folders that hold tests, in any place.
 const FOLDERS: [&str; 7] = [

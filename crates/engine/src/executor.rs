@@ -66,7 +66,7 @@ pub struct Executor<'a> {
     pub journal: Journal<'a>,
     /// This process, which owns the runs and takes over their children.
     pub whoami: &'a dyn Whoami,
-    /// Who performs.
+    /// Performs the effects.
     pub performer: &'a dyn Performer,
     /// The cancellation token.
     pub cancel: &'a CancelToken,

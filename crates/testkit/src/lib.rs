@@ -1,4 +1,4 @@
-//! What tests stand on: servers and worlds that play the real ones. Never linked into a release binary.
+//! Servers and worlds that simulate the real ones, for tests. Never linked into a release binary.
 // GitHub's objects are wide, and `json!` recurses once for each field.
 #![recursion_limit = "256"]
 

@@ -1,4 +1,4 @@
-//! What a person can ask for on a page. The pages perform nothing themselves.
+//! Actions that a person can request on a page. The pages perform nothing themselves.
 
 use drive_core::Problem;
 use drive_core::agent::Budget;
@@ -29,7 +29,7 @@ pub enum Action {
     },
     /// Something about a pull request of the local forge.
     Pull {
-        /// Its number.
+        /// The pull request's number.
         number: PrNumber,
         /// What to do with it.
         act: PullAct,

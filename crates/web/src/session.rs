@@ -1,4 +1,4 @@
-//! Who may see the dashboard: browsers that followed a one-time link.
+//! Dashboard sessions: browsers that followed a one-time link.
 //!
 //! The link sets a cookie that scripts cannot read and that no other site can make a browser send.
 //! What proves a form is derived from it, so nothing more is stored.

@@ -36,7 +36,7 @@ const ID_BYTES: usize = 128;
 pub struct Handlers {
     /// Remembers deliveries.
     pub deliveries: Arc<dyn Deliveries>,
-    /// Polls.
+    /// Wakes the polls of a repository.
     pub nudges: Arc<dyn Nudges>,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,

@@ -1,4 +1,4 @@
-//! What an agent did, one event a line, in one format for every kind of agent.
+//! The event log of an agent: one event a line, in the same format for every kind of agent.
 
 use super::files::unusable;
 use drive_core::agent::{AgentConfig, AgentEvent, AgentKind, AgentOutcome, Cost, Role, Usage};
@@ -24,11 +24,11 @@ const LONGEST_LINE: u64 = 4 << 20;
 pub struct AgentHead {
     /// Its name in the settings.
     pub agent: String,
-    /// Its kind.
+    /// The kind of the agent's CLI.
     pub kind: AgentKind,
     /// The model it was asked to use; `None` is its own choice.
     pub model: Option<String>,
-    /// Its role.
+    /// The role it works in.
     pub role: Role,
     /// The round of the run.
     pub round: u32,

@@ -1,4 +1,4 @@
-//! Which CLIs can be told the form of their last message.
+//! Detects CLIs that accept a JSON Schema for their last message.
 
 use super::locate::Program;
 use super::recipe::FormOption;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// What is special about one kind of agent.
 pub(super) trait Recipe: Send + Sync {
-    /// Which kind.
+    /// The kind of agent that this recipe starts.
     fn kind(&self) -> AgentKind;
 
     /// The file of the home that it takes instructions from.
@@ -57,7 +57,7 @@ pub(super) trait Recipe: Send + Sync {
 pub(super) struct FormOption {
     /// How to ask which options there are.
     pub(super) help: &'static [&'static str],
-    /// Its name.
+    /// The option's name, with its dashes.
     pub(super) name: &'static str,
 }
 
@@ -110,7 +110,7 @@ pub(super) struct Launch {
     pub(super) readable: Vec<PathBuf>,
     /// A layer without which it must not have run: it was started on the strength of it.
     pub(super) relies_on: Option<LayerName>,
-    /// Who listens.
+    /// Parses the agent's output.
     pub(super) stream: Box<dyn AgentStream>,
 }
 

@@ -1,4 +1,5 @@
-//! What an agent sees: its program, tools, caches, and what the kernel lets it touch.
+//! Isolation of an agent: its program, tools and caches, and the paths and hosts that the kernel lets
+//! it use.
 
 use super::confine::{Confined, isolation};
 use super::home::AgentFolders;

@@ -1,4 +1,4 @@
-//! How the broker reaches a model: through the user's proxy, trusting the user's certificates.
+//! The broker's HTTP client: uses the user's proxy and trusts the user's certificates.
 
 use drive_core::agent::proxy_of;
 use drive_core::network::Proxy;

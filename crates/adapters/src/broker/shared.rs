@@ -1,4 +1,4 @@
-//! What the calls of a run share: its keys, its tokens, and whether calls are still taken.
+//! State that the model calls of a run share: keys, token budget, and whether new calls are accepted.
 
 use super::{Dialect, Grant, OnUsage, Outside, Renew};
 use axum::http::HeaderMap;

@@ -10,7 +10,7 @@ use drive_core::settings::IsolationMode;
 /// The first git with everything used here: `worktree list -z` and `merge-tree --write-tree`.
 const OLDEST_GIT: Version = Version(2, 38);
 
-/// Git.
+/// Checks that git is installed and new enough.
 pub(super) fn git(doctor: &Doctor<'_>) -> Check {
     const NAME: &str = "git";
     let newest = format!("install git {}.{} or newer", OLDEST_GIT.0, OLDEST_GIT.1);

@@ -1,4 +1,4 @@
-//! Where a call of git works, and what it may see there.
+//! The directories and environment of a git call.
 
 use super::object_folders::object_folders;
 use drive_engine::ports::Place;

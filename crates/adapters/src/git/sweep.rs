@@ -1,4 +1,4 @@
-//! What takes leave among the user's objects when they are killed.
+//! Removes the temporary objects that a killed take left in the user's repository.
 
 use super::take::{KEEP, KEEP_BYTES, WAITING};
 use crate::files;

@@ -1,4 +1,4 @@
-//! What a push would publish, for the check for secrets.
+//! Reads the commits that a push would publish, for the secret check.
 
 use super::call::Touches;
 use super::raw_commits::raw_commits;

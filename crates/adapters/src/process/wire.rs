@@ -146,7 +146,7 @@ pub(super) mod control {
     pub(in super::super) const GO: u8 = b'g';
     /// TERM, grace, KILL.
     pub(in super::super) const CANCEL: u8 = b'c';
-    /// KILL.
+    /// Kill the process tree.
     pub(in super::super) const KILL: u8 = b'k';
 }
 

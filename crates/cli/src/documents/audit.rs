@@ -8,7 +8,7 @@ use drive_core::run::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What became of every task of a cruise, and what proves it.
+/// The result of every task of a cruise, and its evidence.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AuditDocument {
@@ -16,18 +16,18 @@ pub(crate) struct AuditDocument {
     cruise_id: String,
     /// How it ended, in one line.
     outcome: String,
-    /// What it had to show before it counted as done.
+    /// The acceptance level: what the cruise had to show before it counted as done.
     level: &'static str,
     /// The commit it is about.
     commit: Option<Sha>,
     tasks: Vec<TaskDocument>,
     /// Findings about the whole.
     findings: Vec<FindingDocument>,
-    /// What was built though no task asks for it.
+    /// Things that were built although no task asks for them.
     additions: Vec<String>,
-    /// What is left to do.
+    /// Work that is left to do.
     gaps: Vec<String>,
-    /// What people and programs said on the pull requests, and what came of it.
+    /// Comments of people and programs on the pull requests, and their outcome.
     comments: Vec<SaidDocument>,
     /// How the tasks landed.
     trains: TrainsDocument,
@@ -46,11 +46,11 @@ struct TaskDocument {
     evidence: Vec<EvidenceDocument>,
     /// How many runs were started for it.
     attempts: usize,
-    /// What its agent says it left undone.
+    /// Work that the agent reports as not done.
     undone: Vec<String>,
 }
 
-/// What became of a task.
+/// The result of a task.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 enum TaskStatus {
@@ -106,7 +106,7 @@ struct SaidDocument {
     author: String,
     body: String,
     url: Option<String>,
-    /// What came of it, in a few words.
+    /// The outcome, in a few words.
     became: String,
 }
 
@@ -130,7 +130,7 @@ struct TrainsDocument {
     conflicts: u32,
 }
 
-/// What one phase took.
+/// Time and cost of one phase.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PhaseCost {
@@ -143,7 +143,7 @@ struct PhaseCost {
     cost_usd: Option<f64>,
 }
 
-/// What the agents of one role took.
+/// Time and cost of the agents of one role.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RoleCost {

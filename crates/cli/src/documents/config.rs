@@ -84,9 +84,9 @@ struct SettingsMistake {
     text: Option<String>,
     /// The setting, as a dotted path; null where the text is not TOML.
     key: Option<String>,
-    /// What is wrong.
+    /// The mistake, in one line.
     message: String,
-    /// What is most likely meant.
+    /// The most likely correction.
     hint: Option<String>,
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct CruiseDocument {
     cruise: CruiseSummary,
     /// The tasks of its plan; none while it plans.
     tasks: Vec<TaskSummary>,
-    /// What the last review of each domain said; none once its tasks are built.
+    /// The last review of each domain; none once its tasks are built.
     reviews: Vec<DomainReview>,
     /// Every comment that counts: open ones first, then by surface and id.
     comments: Vec<LedgerComment>,
@@ -41,7 +41,7 @@ pub(crate) struct CruiseDocument {
     warnings: Vec<String>,
 }
 
-/// What the last review of a domain said.
+/// The last review of a domain.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct DomainReview {
@@ -110,7 +110,7 @@ impl From<TaskView> for TaskSummary {
     }
 }
 
-/// What a cruise's owner was asked to do.
+/// A request to a cruise's owner.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AskedDocument {
@@ -221,7 +221,7 @@ enum CommentLife {
     Superseded,
     /// A person put it aside before a fixer took it.
     Withdrawn {
-        /// How.
+        /// Whether its author edited or deleted it, or drive set it aside.
         how: Aside,
     },
 }

@@ -7,7 +7,7 @@ use drive_core::Problem;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What is installed, what is missing, and what this machine can enforce.
+/// Checks of the programs installed here and of the isolation that this machine can enforce.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DoctorDocument {
@@ -27,9 +27,9 @@ struct CheckDocument {
     #[schemars(length(min = 1))]
     name: String,
     status: CheckStatus,
-    /// What was found.
+    /// The check's finding, in one line.
     detail: String,
-    /// What to do about it.
+    /// The next step, if something is missing.
     hint: Option<String>,
     need: CheckNeed,
 }

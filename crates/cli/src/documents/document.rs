@@ -1,4 +1,4 @@
-//! What makes a struct a document of `--json`: a name with a version, and a derived JSON Schema.
+//! The trait of a `--json` document: a name with a version, and a derived JSON Schema.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -9,12 +9,12 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Failure {
     pub(crate) kind: Kind,
-    /// What failed, on what.
+    /// The failure in one line: what failed, on what.
     #[schemars(length(min = 1))]
     pub(crate) message: String,
-    /// What to run or change next.
+    /// The command to run or the setting to change next.
     pub(crate) hint: Option<String>,
-    /// What lay underneath, outermost first.
+    /// The causes below it, outermost first.
     pub(crate) causes: Vec<String>,
 }
 
@@ -34,10 +34,10 @@ impl From<&Problem> for Failure {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ErrorDocument {
     kind: Kind,
-    /// What failed, on what.
+    /// The failure in one line: what failed, on what.
     #[schemars(length(min = 1))]
     message: String,
-    /// What to run or change next.
+    /// The command to run or the setting to change next.
     hint: Option<String>,
     /// The exit code of the command.
     #[schemars(extend("enum" = [1, 2, 3, 130]))]

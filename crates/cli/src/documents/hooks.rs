@@ -23,7 +23,7 @@ impl HooksDocument {
     }
 }
 
-/// What the command did.
+/// The result of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum HooksState {

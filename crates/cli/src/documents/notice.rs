@@ -5,7 +5,7 @@ use drive_core::run::{Notice, NoticeEvent, RunCommand};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What `notify.command` reads on its standard input.
+/// A notification, as `notify.command` reads it on its standard input.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct NoticeDocument {

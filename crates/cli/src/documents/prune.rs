@@ -4,13 +4,13 @@ use super::value::Moment;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What was deleted, or would be.
+/// The data that was deleted, or would be.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PruneDocument {
     /// Whether nothing was deleted.
     pub(crate) dry_run: bool,
-    /// What is older than this is deleted.
+    /// Everything older than this is deleted.
     pub(crate) before: Moment,
     /// Runs whose logs are deleted.
     pub(crate) logs: Vec<String>,

@@ -28,7 +28,7 @@ pub(crate) struct PullRequestDocument {
     comments: Vec<CommentDocument>,
 }
 
-/// What a pull request changes.
+/// The changes of a pull request.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PullRequestDiffDocument {

@@ -1,4 +1,4 @@
-//! What the agents of a run did, as `drive.run/1` holds it.
+//! The record of a run's agents in `drive.run/1`.
 
 use super::value::Moment;
 use drive_core::forge::trust::Reason;
@@ -8,7 +8,7 @@ use drive_core::{agent, review, run};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What the agents did.
+/// The record of a run's agents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RecordDocument {
@@ -22,14 +22,14 @@ pub(crate) struct RecordDocument {
     security_findings: run::SeverityTotals,
     /// The outcome of each finding of a reviewer.
     remarks: Vec<RemarkDocument>,
-    /// What each fixer's round changed beyond what it was asked to.
+    /// Changes of each fixer's round beyond its findings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rounds: Vec<RoundDocument>,
     /// Comments that started no work.
     ignored: Vec<IgnoredDocument>,
 }
 
-/// What a fixer's round changed beyond its findings.
+/// Changes of a fixer's round beyond its findings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RoundDocument {
@@ -127,14 +127,14 @@ struct SuggestionDocument {
     /// The last line, where it is about several.
     #[serde(skip_serializing_if = "Option::is_none")]
     end_line: Option<u64>,
-    /// What is wrong.
+    /// The problem that the reviewer found.
     issue: String,
-    /// What to do about it.
+    /// The reviewer's suggestion.
     suggestion: Option<String>,
     /// Code that replaces exactly these lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     replacement: Option<String>,
-    /// What shows it.
+    /// The reviewer's evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<String>,
     severity: agent::answer::Severity,
@@ -160,13 +160,13 @@ struct RemarkDocument {
     commit: Option<String>,
     note: String,
     resolved: bool,
-    /// What the fixer did.
+    /// The fixer's answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     action: Option<run::FixerResult>,
     /// The review it is from; absent for what a person wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     review: Option<run::ReviewOf>,
-    /// What the reviewer found.
+    /// The reviewer's text.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
 }

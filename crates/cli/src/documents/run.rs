@@ -115,8 +115,8 @@ pub(crate) struct JournalLine {
     /// Sequence number, from 1.
     seq: u64,
     at: Moment,
-    /// What happened: an object whose `event` names it. Its other fields belong to the stored
-    /// format and may change.
+    /// The event: an object whose `event` names it. Its other fields belong to the stored format
+    /// and may change.
     #[schemars(extend("type" = "object", "required" = ["event"]))]
     event: Value,
 }
@@ -141,8 +141,8 @@ pub(crate) struct RunSummary {
     kind: Option<RunCommand>,
     /// How it ended; null for a run that has not ended.
     pub(crate) status: Option<RunStatus>,
-    /// What it waits for, with the command where only a person can end the wait; null while the run
-    /// works or is over.
+    /// The reason for its wait, with the command where only a person can end the wait; null while
+    /// the run works or is over.
     waiting_for: Option<String>,
     /// The run that started it; absent for a run that a person started.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,7 +159,8 @@ pub(crate) struct RunSummary {
     pr_url: Option<String>,
     /// The verdict of all reviews together; null without a review.
     verdict: Option<LastWord>,
-    /// What stands against a merge: the findings of each domain that asked for changes last.
+    /// The findings that stand against a merge: those of each domain whose last verdict is changes
+    /// requested.
     open_findings: Vec<OpenFindingDocument>,
     /// Whether the fixer changed what a reviewer objected to, and nobody reviewed it, as in mode
     /// `sequential`.
@@ -168,7 +169,7 @@ pub(crate) struct RunSummary {
     verification: Option<VerificationSummary>,
     /// The commit on the base, where `--auto-merge` merged.
     merged_sha: Option<Sha>,
-    /// What the agents of a team or a cruise did; null for a run of one agent.
+    /// The record of the agents of a team or a cruise; null for a run of one agent.
     record: Option<RecordDocument>,
     /// Fixer rounds of a cruise, reviews of a team, agent jobs of a spawn.
     rounds: u32,
@@ -241,7 +242,7 @@ mirror! {
     /// How a run ended.
     #[serde(rename_all = "camelCase")]
     RunStatus = run::OutcomeStatus {
-        /// Done.
+        /// The run did what it was started for.
         Succeeded,
         /// Not done.
         Failed,

@@ -7,7 +7,7 @@ use drive_core::sandbox::Sandbox;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Sandboxes.
+/// The answers of `drive sandbox`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", untagged)]
 pub(crate) enum SandboxDocument {

@@ -5,7 +5,7 @@ use drive_core::run::{ReviewStats, Reviewing};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What reviews came to, per agent and domain.
+/// Review statistics, per agent and domain.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StatsDocument {
@@ -15,7 +15,7 @@ pub(crate) struct StatsDocument {
     pub(crate) reviewers: Vec<ReviewerStats>,
 }
 
-/// What the reviews of one agent in one domain came to.
+/// Review statistics of one agent in one domain.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ReviewerStats {

@@ -29,7 +29,7 @@ pub enum AgentKind {
     ClaudeCode,
     /// Gemini CLI.
     GeminiCli,
-    /// Codex.
+    /// The Codex CLI.
     Codex,
     /// Any agent that speaks the Agent Client Protocol.
     Acp,

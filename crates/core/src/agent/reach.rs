@@ -1,4 +1,4 @@
-//! What an agent may reach by name.
+//! The hosts that an agent may connect to.
 
 use super::config::{AgentConfig, AgentKind};
 use crate::network::{

@@ -1,5 +1,5 @@
-//! What people think of a pull request: approvals, each bound to the commit it was given for, and
-//! requests for changes, which stand until they are taken back.
+//! Approvals and requests for changes on a pull request. An approval is bound to the commit it was
+//! given for; a request for changes stands until it is withdrawn.
 
 use super::{Author, Comment, ReviewState};
 use crate::ids::{CommentId, CommitSha};

@@ -33,7 +33,7 @@ pub enum CheckSource {
 pub enum CheckState {
     /// It has not ended.
     Pending,
-    /// It passed.
+    /// The check passed.
     Passed,
     /// It failed, or ended without a result.
     Failed,

@@ -11,9 +11,9 @@ pub struct Surroundings<'a> {
     pub wanted: ForgeKind,
     /// `forge.repo`, as `owner/name`.
     pub repo: Option<&'a str>,
-    /// `forge.api_url`.
+    /// The setting `forge.api_url`.
     pub api_url: &'a str,
-    /// `forge.remote`.
+    /// The setting `forge.remote`.
     pub remote: &'a RemoteName,
     /// The URL of that remote; `None` if it does not exist.
     pub remote_url: Option<&'a str>,
@@ -26,7 +26,7 @@ pub struct Surroundings<'a> {
 pub enum Chosen {
     /// GitHub, or a GitHub Enterprise server.
     Github {
-        /// `owner/name`.
+        /// The repository as `owner/name`.
         repo: String,
     },
     /// Pull requests in drive's own database, over the local repository.
@@ -145,7 +145,7 @@ fn remote_repo(around: &Surroundings<'_>) -> Result<String, Missing> {
 pub struct RemoteAddress {
     /// The server's name in lower case, with its port where that is not the usual one.
     pub host: String,
-    /// `owner/name`.
+    /// The repository as `owner/name`.
     pub repo: String,
 }
 

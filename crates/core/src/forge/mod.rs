@@ -101,7 +101,7 @@ pub enum ReviewState {
     ChangesRequested,
     /// Only commented.
     Commented,
-    /// Withdrawn.
+    /// The review was dismissed.
     Dismissed,
 }
 
@@ -201,9 +201,9 @@ impl LineOrigin {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "PullRequestState")]
 pub enum PrState {
-    /// Open.
+    /// Open for review, draft or not.
     Open,
-    /// Merged.
+    /// Merged into its base.
     Merged,
     /// Closed without a merge.
     Closed,
@@ -213,9 +213,9 @@ pub enum PrState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PullRequest {
-    /// Its number.
+    /// The pull request's number.
     pub number: PrNumber,
-    /// Its title.
+    /// The pull request's title.
     pub title: String,
     /// The description.
     pub body: String,

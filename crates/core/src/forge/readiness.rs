@@ -60,7 +60,7 @@ pub enum NamePlace {
     Start,
     /// At the end.
     End,
-    /// Anywhere.
+    /// The name may stand anywhere in the text.
     Anywhere,
 }
 

@@ -25,7 +25,7 @@ pub struct CommentVersion {
     pub surface: Surface,
     /// The forge's id, unique within its surface.
     pub id: CommentId,
-    /// Its words.
+    /// The comment's words, normalised.
     pub words: Words,
 }
 

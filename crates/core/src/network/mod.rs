@@ -146,19 +146,19 @@ impl Reach {
 pub enum Refused {
     /// The settings do not allow it.
     NotAllowed {
-        /// Its name.
+        /// The host that was refused.
         host: String,
     },
     /// The name leads to an address inside the user's own network, and the user did not name it.
     PrivateAddress {
-        /// Its name.
+        /// The host that resolved to it.
         host: String,
         /// The address.
         address: IpAddr,
     },
     /// It is allowed, and did not answer.
     Unreachable {
-        /// Its name.
+        /// The host that did not answer.
         host: String,
         /// The reason.
         error: String,

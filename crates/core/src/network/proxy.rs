@@ -18,7 +18,7 @@ const EXCEPTIONS: [&str; 2] = ["no_proxy", "NO_PROXY"];
 pub struct ChosenProxy<'a> {
     /// The variable.
     pub name: &'static str,
-    /// Its value.
+    /// The variable's value.
     pub address: &'a str,
     /// The hosts that are reached without it.
     pub exceptions: &'a str,
@@ -41,7 +41,7 @@ pub fn chosen_proxy<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<Ch
 pub struct Proxy {
     /// Its name or address.
     pub host: String,
-    /// Its port.
+    /// The proxy's port.
     pub port: u16,
     /// The value of `Proxy-Authorization`.
     pub authorization: Option<String>,

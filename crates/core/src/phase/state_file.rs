@@ -82,7 +82,7 @@ pub struct PhaseState {
     pub base_sha: CommitSha,
     /// A link to the pull request, once it is open.
     pub pr_url: Option<String>,
-    /// Its number.
+    /// The pull request's number, once it is open.
     pub pr_number: Option<PrNumber>,
     /// What the cruise is doing.
     pub phase: PhaseName,

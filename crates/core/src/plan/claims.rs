@@ -1,4 +1,4 @@
-//! Which tasks change the same files, as far as their paths tell. In doubt they do.
+//! Finds tasks whose paths may name the same files. In doubt they do.
 
 use super::PlanTask;
 use super::error::quote;

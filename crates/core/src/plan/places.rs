@@ -25,7 +25,7 @@ impl Place {
         scan.value(0)
     }
 
-    /// Its line.
+    /// The line number, from 1.
     pub(super) fn line(&self) -> usize {
         self.line
     }

@@ -1,4 +1,4 @@
-//! How many tasks can run side by side.
+//! Computes how many tasks of a plan can run in parallel.
 
 use super::task_set::TaskSet;
 

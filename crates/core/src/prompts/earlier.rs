@@ -1,4 +1,4 @@
-//! What a reviewer is told of its own earlier review.
+//! Prompt sections about a reviewer's own earlier review.
 
 use super::{fenced, one_line};
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! What a validator is told.
+//! The validator's prompt.
 
 use super::batch::id_list;
 use super::{fenced, one_line};

@@ -1,4 +1,4 @@
-//! What `.gitattributes` says of files that nobody writes by hand, with GitHub's attributes.
+//! Reads the `.gitattributes` that mark generated and vendored files, as GitHub does.
 
 use super::folded::Folded;
 

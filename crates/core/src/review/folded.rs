@@ -1,5 +1,5 @@
-//! Which files a reviewer is told of without their lines: nobody wrote those by hand. A name alone does
-//! not show that of source code, because whoever wants to hide code chooses the name.
+//! Detects files that nobody writes by hand; a reviewer sees their names without their lines. For
+//! source code a name alone is not enough, because whoever wants to hide code chooses the name.
 
 /// Why the lines of a file are not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

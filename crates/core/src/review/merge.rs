@@ -1,4 +1,4 @@
-//! What several findings say once.
+//! Merges findings that several reviewers reported.
 
 use crate::agent::answer::Finding;
 use crate::markdown::code;

@@ -1,4 +1,4 @@
-//! Which domains review when, how often, and what follows.
+//! The review plan: the order of the domains, their rounds, and the next step after each verdict.
 
 use super::Domain;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Which findings a change touched, and which of its places no finding names.
+//! Matches a change with findings: the findings that it touched, and its lines that no finding names.
 
 use crate::agent::answer::Finding;
 use crate::forge::inline::{FileDiff, Hunk};

@@ -1,5 +1,5 @@
-//! What a reviewer is shown of a change: every file with its counts, then the lines of the files that
-//! people write. Where those do not fit, each file is cut to a fair share.
+//! The diff that a reviewer sees: every file with its counts, then the lines of files that people
+//! write. When those do not fit, each file is cut to a fair share.
 
 use super::change::{Change, ChangedFile, whole_lines};
 use super::folded::Folded;

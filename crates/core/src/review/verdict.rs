@@ -1,4 +1,4 @@
-//! What follows from what a reviewer said.
+//! Derives a verdict from a reviewer's findings.
 
 use super::{Domain, Subject};
 use crate::agent::answer::{Confidence, Finding, Inconclusive, Review, Severity, Verdict};

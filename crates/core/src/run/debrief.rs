@@ -1,5 +1,5 @@
-//! What happened on the way of a cruise: what people said and what came of it, what each role took, and
-//! how much ran side by side. It is read from the cruise and from its children.
+//! The debrief of a cruise: comments and their outcome, time and cost of each role, and the
+//! parallelism. It is read from the cruise and from its children.
 
 use super::flow::{planning_run, validating_run};
 use super::model::{Answer, Entry, FixerResult, Flow, Life, Run, Spent, Tally};
@@ -31,7 +31,7 @@ pub struct Said {
     pub author: String,
     /// What it says.
     pub body: String,
-    /// Its address.
+    /// The comment's address on the forge.
     pub url: Option<String>,
     /// What came of it, in a few words.
     pub became: String,

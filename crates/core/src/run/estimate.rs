@@ -1,4 +1,4 @@
-//! What the tasks of a plan may cost, from those that were built before.
+//! Estimates the cost of a plan's tasks from earlier tasks.
 
 use super::model::{Flow, Run, TaskCosts, TaskState};
 use crate::agent::Cost;

@@ -1,4 +1,4 @@
-//! Who must act on a run: the one rule behind lists, pages and words for how a run stands.
+//! Decides who must act on a run: the one rule behind lists, pages and status texts.
 
 use super::flow::{planning_run, root_id};
 use super::model::{
@@ -35,7 +35,7 @@ impl Group {
     /// All of them, in the order of lists.
     pub const ALL: [Group; 4] = [Group::NeedsYou, Group::Working, Group::Waiting, Group::Done];
 
-    /// Its heading.
+    /// The group's heading in lists.
     pub fn as_str(self) -> &'static str {
         match self {
             Group::NeedsYou => "needs you",

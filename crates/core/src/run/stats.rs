@@ -1,4 +1,4 @@
-//! What the reviews of many runs came to, per agent and domain.
+//! Review statistics of many runs, per agent and domain.
 
 use super::model::{FixerResult, Flow, Run};
 use crate::agent::answer::Verdict;
@@ -13,7 +13,7 @@ pub struct ReviewStats {
     pub reviews: u32,
     /// Reviews that asked for changes: each starts a fix round.
     pub rounds: u32,
-    /// Findings.
+    /// Findings reported.
     pub findings: u32,
     /// Findings that could be measured: with a place, of the change, not refuted.
     pub measured: u32,

@@ -13,7 +13,7 @@ pub struct KeptWork {
     pub reference: String,
     /// The commit it points at.
     pub sha: CommitSha,
-    /// Metadata.
+    /// The saved work's metadata.
     #[serde(flatten)]
     pub about: KeptAbout,
 }

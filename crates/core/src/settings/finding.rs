@@ -21,7 +21,7 @@ pub struct Finding {
     pub text: Option<String>,
     /// The setting as a dotted path; `None` if the text is not TOML.
     pub key: Option<String>,
-    /// What is wrong: a lowercase fragment naming the thing in backticks.
+    /// The mistake: a lowercase fragment that names the thing in backticks.
     pub message: String,
     /// The most similar valid name.
     pub hint: Option<String>,

@@ -25,7 +25,7 @@ pub struct Settings {
     pub cruise: CruiseSettings,
     /// By which rules work is reviewed.
     pub review: ReviewSettings,
-    /// What a person is told at once.
+    /// Notifications of the user.
     pub notify: NotifySettings,
     /// Limits for one run; a run that exceeds one stops, saves its work and names the limit.
     pub budget: BudgetSettings,
@@ -35,7 +35,7 @@ pub struct Settings {
     pub sandbox: SandboxSettings,
     /// Secrets in commits.
     pub secrets: SecretSettings,
-    /// What a run shows of itself.
+    /// The record that drive publishes of a run.
     pub observability: ObservabilitySettings,
     /// The agents, by name.
     pub agents: BTreeMap<String, AgentConfig>,
@@ -43,7 +43,7 @@ pub struct Settings {
     pub verify: VerifySettings,
 }
 
-/// `[spawn]`.
+/// Settings of `drive spawn`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpawnSettings {
@@ -57,7 +57,7 @@ pub struct SpawnSettings {
     pub max_escalations: u32,
 }
 
-/// `[spawn-team]`.
+/// Settings of `drive spawn-team`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TeamSettings {
@@ -89,7 +89,7 @@ pub enum TeamMode {
     Github,
 }
 
-/// `[cruise]`.
+/// Settings of `drive cruise`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CruiseSettings {
@@ -135,15 +135,15 @@ pub enum PrStrategy {
 pub enum MergeBy {
     /// A person.
     Manual,
-    /// Drive.
+    /// drive merges.
     Auto,
 }
 
-/// `[review]`.
+/// Settings of reviews.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReviewSettings {
-    /// What reviewers look at, in order; a domain of your own needs `.drive/prompts/domain-NAME.md`.
+    /// Review domains, in order; a domain of your own needs `.drive/prompts/domain-NAME.md`.
     pub domains: Vec<Domain>,
     /// A finding that its reviewer is less sure of does not stand against a merge.
     pub min_confidence: Confidence,
@@ -156,7 +156,7 @@ pub struct ReviewSettings {
     pub refuter_llm: Option<String>,
 }
 
-/// `[notify]`.
+/// Settings of notifications.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NotifySettings {
@@ -165,18 +165,18 @@ pub struct NotifySettings {
     pub command: Vec<String>,
 }
 
-/// `[budget]`.
+/// Limits on cost and tokens.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BudgetSettings {
-    /// What a run may cost, in US dollars.
+    /// Maximum cost of a run, in US dollars.
     pub cost_usd: f64,
     /// How many tokens a run may use.
     pub tokens: u64,
 }
 
 impl BudgetSettings {
-    /// What one run may use.
+    /// The budget of one run.
     pub fn of_run(&self) -> Budget {
         Budget {
             tokens: Some(self.tokens),
@@ -185,11 +185,11 @@ impl BudgetSettings {
     }
 }
 
-/// `[forge]`.
+/// Settings of the forge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForgeSettings {
-    /// Which forge.
+    /// The forge that hosts the repository.
     pub kind: ForgeKind,
     /// The repository there, as `owner/name`; default: taken from the remote.
     pub repo: Option<String>,
@@ -219,11 +219,11 @@ pub struct ForgeSettings {
 /// The GitHub App that drive acts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppSettings<'a> {
-    /// `forge.app_id`.
+    /// The setting `forge.app_id`.
     pub id: u64,
-    /// `forge.installation_id`.
+    /// The setting `forge.installation_id`.
     pub installation: u64,
-    /// `forge.private_key_file`.
+    /// The setting `forge.private_key_file`.
     pub key_file: &'a str,
 }
 
@@ -246,19 +246,19 @@ impl ForgeSettings {
     }
 }
 
-/// Which forge.
+/// The kind of forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForgeKind {
     /// GitHub if the remote is there and a token is found, else the local forge.
     Auto,
-    /// GitHub.
+    /// GitHub or GitHub Enterprise Server.
     Github,
     /// The local forge, in drive's own database.
     Local,
 }
 
-/// `[sandbox]`.
+/// Settings of sandboxes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SandboxSettings {
@@ -273,7 +273,7 @@ pub struct SandboxSettings {
     pub seed: Vec<String>,
 }
 
-/// `[secrets]`.
+/// Settings of the secret check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SecretSettings {
@@ -281,7 +281,7 @@ pub struct SecretSettings {
     pub allow: Vec<String>,
 }
 
-/// `[observability]`.
+/// Settings of the record that drive publishes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ObservabilitySettings {
@@ -296,7 +296,7 @@ pub enum RecordDetail {
     /// Without paths of this machine and without prompts.
     #[default]
     Redacted,
-    /// Everything.
+    /// The whole record.
     Full,
     /// No record.
     None,

@@ -1,5 +1,5 @@
-//! What the settings of a repository may say. Others write them as well, so they cannot take what is
-//! the user's to give, and what they open is told.
+//! Limits of a repository's settings. Others write them as well, so they cannot take what only the user
+//! may give, and drive reports what they widen.
 
 use super::finding::Finding;
 use super::key_path::KeyPath;
@@ -18,16 +18,17 @@ use std::collections::BTreeSet;
 pub struct Widened {
     /// For which agent; `None` for all.
     pub agent: Option<String>,
-    /// What, and where it is written.
+    /// The setting that is widened, and its place in the file.
     pub message: String,
 }
 
-/// What an agent gets of the user's home is for the user to say.
+/// Only the user decides which parts of their home an agent gets.
 const USERS_OWN: [&str; 2] = ["home", "mcp"];
 
 const OWN_FILE: &str = "`~/.config/infinite-improbability-drive/config.toml`";
 
-/// What counts in the user's own settings only. `tree` is one layer, `below` what it lies over.
+/// Settings that count in the user's own file only. `tree` is one layer, `below` the layers under
+/// it.
 pub(super) fn refused(layers: &[Layer], tree: &Node, below: Option<&Node>) -> Vec<Finding> {
     if !is_of_repository(layers, tree) {
         return Vec::new();
@@ -112,7 +113,7 @@ pub(super) fn mark_hosts(layers: &[Layer], tree: &Node, settings: &mut Settings)
     }
 }
 
-/// What the repository's settings open, in the order of the agents.
+/// Lists what the repository's settings open, in the order of the agents.
 pub(super) fn widened(layers: &[Layer], tree: &Node, settings: &Settings) -> Vec<Widened> {
     let mut all = Vec::new();
     let mut note = |agent: Option<&str>, path: &KeyPath, what: String| {

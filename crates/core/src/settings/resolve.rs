@@ -19,7 +19,7 @@ pub struct Effective {
     pub settings: Settings,
     /// Every value, in the order of the default file.
     pub entries: Vec<Entry>,
-    /// What the repository's settings open that is closed by default.
+    /// The settings of the repository that open something which is closed by default.
     pub widened: Vec<Widened>,
 }
 

@@ -5,8 +5,8 @@ use super::model::Settings;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// What a file may say. Everything is optional, since each file is one layer of several, and each
-/// default is named.
+/// The schema of a settings file. Everything is optional, since each file is one layer of several,
+/// and each default is named.
 pub fn published() -> Value {
     let mut schema = complete();
     strip_required(&mut schema);
@@ -19,7 +19,7 @@ pub fn published() -> Value {
     schema
 }
 
-/// What all layers together must say.
+/// The schema of all layers together.
 pub(super) fn complete() -> Value {
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);

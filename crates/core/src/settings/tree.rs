@@ -130,7 +130,7 @@ impl Node {
         }
     }
 
-    /// What it is, for a person.
+    /// The kind of value, in words for a person.
     pub(super) fn kind_name(&self) -> &'static str {
         match &self.kind {
             NodeKind::Table(_) => "a table",

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// `[verify]`.
+/// Settings of `drive verify`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerifySettings {
@@ -46,7 +46,7 @@ pub struct QuarantinedTest {
     pub reason: Option<String>,
 }
 
-/// `[verify.limits]`.
+/// Resource limits of a verification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyLimits {
@@ -92,7 +92,7 @@ pub enum FlakyTests {
 pub enum Baseline {
     /// When it failed.
     OnFailure,
-    /// Never.
+    /// The base is never tested.
     Off,
 }
 

@@ -1,4 +1,4 @@
-//! What happened in a run, as a person reads it: without polls and without internal steps.
+//! The timeline of a run for people: without polls and internal steps.
 
 mod step;
 

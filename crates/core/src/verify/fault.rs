@@ -1,4 +1,4 @@
-//! Whose fault a failed stage is: the candidate's, its base's, the environment's, or a flaky test's.
+//! Attributes a failed stage to the candidate, its base, the environment or a flaky test.
 
 use super::envelope::{Fault, Stage, StageEnd, StageStatus};
 use super::environment_fault::{EnvironmentFault, environment_fault};

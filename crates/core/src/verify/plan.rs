@@ -52,7 +52,7 @@ pub struct StageCommand {
 /// A changed member of a workspace, and whose tests exercise it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TestedMember {
-    /// Its name.
+    /// The member's name.
     pub name: String,
     /// The names of its own test binaries or packages, and of those that depend on it.
     pub units: Vec<String>,

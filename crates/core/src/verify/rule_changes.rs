@@ -1,4 +1,4 @@
-//! What a candidate takes away by changing the files from which drive detects what to run.
+//! Detects stages and tests that a candidate drops by changing build files.
 
 use super::envelope::{Failure, FailureCategory, Stage, StageName, StageStatus};
 use super::plan::{Plan, PlannedStage, StageCommand, Work};

@@ -1,4 +1,4 @@
-//! Which files of a repository a command starts.
+//! Tells whether a command runs a given file of the repository.
 
 /// Programs that run a file of the repository; `python3.12` is one as well.
 const INTERPRETERS: &[&str] = &[

@@ -1,4 +1,4 @@
-//! What differs between two commits of a fake repository.
+//! The differences between two commits of a fake repository.
 
 use super::repository::RepositoryState;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! What stands on the fake forge: pull requests, comments, and what was done to them.
+//! The state of the fake forge: pull requests, comments, and actions on them.
 
 use super::clock::FakeClock;
 use crate::ports::{Clock, StatusState};

@@ -26,13 +26,13 @@ pub const REPOSITORY_PATH: &str = "/repository";
 pub struct FakeWorld {
     /// The time.
     pub clock: FakeClock,
-    /// Processes.
+    /// The machine's processes.
     pub machine: FakeMachine,
     /// The journal.
     pub store: FakeStore,
     /// History and sandboxes.
     pub repository: FakeRepository,
-    /// Agents.
+    /// The scripted agents.
     pub agents: FakeAgents,
     /// Pull requests.
     pub forge: FakeForge,
@@ -52,7 +52,7 @@ pub struct FakeWorld {
 pub struct FakeOwner {
     /// Who it is. Killing it makes every handle useless.
     pub process: DriveProcess,
-    /// Its journal.
+    /// The owner's handle onto the journal.
     pub store: FakeStore,
     clock: FakeClock,
     repository: FakeRepository,

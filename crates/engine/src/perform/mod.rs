@@ -38,7 +38,7 @@ const MENDED: u32 = 0;
 
 /// The ports that effects act on.
 pub struct World<'a> {
-    /// Sandboxes.
+    /// Creates and removes sandboxes.
     pub sandboxes: &'a dyn Sandboxes,
     /// The state files of phases.
     pub phase_files: &'a dyn PhaseFiles,

@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 pub struct AgentRequest {
     /// The run.
     pub run: RunId,
-    /// What the agent is asked to be.
+    /// The agent's role.
     pub role: Role,
     /// The round of the run.
     pub round: u32,
     /// The review domain.
     pub domain: Option<String>,
-    /// What it is asked to do.
+    /// The prompt.
     pub prompt: String,
     /// The prompt's inputs as JSON, for programs: task, comments, diff base and pull request.
     /// `DRIVE_INPUT` names its file.
@@ -37,7 +37,8 @@ pub struct AgentRequest {
     pub model: Option<String>,
     /// The conversation to resume.
     pub resume: Option<Session>,
-    /// What the repository tells agents, as it was at the base. Agents read it as text.
+    /// The repository's instructions for agents, as they were at the base. Agents read them as
+    /// text.
     pub instructions: Vec<InstructionFile>,
     /// The limits.
     pub limits: Limits,
@@ -56,7 +57,7 @@ pub struct AgentRequest {
 pub struct InstructionFile {
     /// Its name, such as `AGENTS.md`.
     pub name: String,
-    /// What it says.
+    /// The file's text.
     pub text: String,
 }
 

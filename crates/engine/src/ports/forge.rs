@@ -84,7 +84,8 @@ pub struct PostedReview {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Since(pub Option<Timestamp>);
 
-/// What changed. It may repeat what an earlier poll brought: the ledger dedupes by key.
+/// The changes that a poll found. They may repeat what an earlier poll brought: the ledger dedupes
+/// by key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Polled {
     /// Comments of the watched pull requests, all three surfaces, oldest change first.
@@ -93,7 +94,7 @@ pub struct Polled {
     pub pull_requests: Vec<PullRequest>,
     /// Where the next poll starts. Keep it only once everything here is safe.
     pub next: Since,
-    /// What could not be read this time; the next poll reads it.
+    /// The part that could not be read this time; the next poll reads it.
     pub missing: Option<String>,
 }
 
@@ -132,14 +133,13 @@ pub struct CommitStatus<'a> {
     pub description: &'a str,
 }
 
-/// What drive reports about a commit: as a check run where the forge lets it, else as a status.
-///
-/// The name, the commit and the id make it the same report: asking again changes it.
+/// A report of drive about a commit: a check run where the forge permits it, else a status. Name,
+/// commit and id identify it: posting it again updates it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckReport<'a> {
     /// The name of the check, such as `drive/verify`.
     pub name: &'a str,
-    /// What tells this report from another one of the same name, such as the id of a run.
+    /// Identifies this report among others of the same name, such as the id of a run.
     pub id: &'a str,
     /// The state; a pending one is changed once the result is there.
     pub state: StatusState,
@@ -178,9 +178,9 @@ pub enum Reported {
 pub enum Reaction {
     /// 👀: seen, work begins.
     Eyes,
-    /// 👍
+    /// The 👍 reaction.
     ThumbsUp,
-    /// 😕
+    /// The 😕 reaction.
     Confused,
 }
 
@@ -215,14 +215,15 @@ pub trait Forge: Send + Sync {
     fn find(&self, branch: &BranchName) -> Result<Option<PullRequest>, Problem>;
     /// One pull request, with `mergeable` where the forge knows it.
     fn fetch(&self, pr: PrNumber) -> Result<PullRequest, Problem>;
-    /// What changed on the watched pull requests. A hundred cost as many requests as one.
+    /// Reads the changes of the watched pull requests. A hundred cost as many requests as one.
     fn poll(&self, watched: &[PrNumber], since: Since) -> Result<Polled, Problem>;
     /// The approvals and requests for changes that stand.
     fn opinions(&self, pr: PrNumber) -> Result<Opinions, Problem>;
     /// The checks of `head`, the newest commit of `pr`, with those that its base requires. An error
     /// where a part of them could not be read: what is missing here was not reported.
     fn checks(&self, pr: PrNumber, head: &CommitSha) -> Result<Checks, Problem>;
-    /// What a login may do here. Unknown people may do nothing; an error is not an answer.
+    /// Reads the permission of a login here. Unknown people may do nothing; an error is not an
+    /// answer.
     fn permission(&self, login: &str) -> Result<Permission, Problem>;
     /// Posts in the conversation.
     fn post(&self, pr: PrNumber, post: Post<'_>) -> Result<Posted, Problem>;
@@ -268,6 +269,6 @@ pub trait Forge: Send + Sync {
     fn await_write_turn(&self) -> Result<(), Problem> {
         Ok(())
     }
-    /// What may still be asked; `None` where nothing is counted.
+    /// The requests that are left; `None` if the forge does not count them.
     fn budget(&self) -> Result<Option<RequestBudget>, Problem>;
 }

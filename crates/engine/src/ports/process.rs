@@ -25,14 +25,14 @@ pub struct CommandSpec {
     pub limits: Limits,
     /// The containment.
     pub containment: Containment,
-    /// What it may touch. Only a full containment can hold it to this.
+    /// Access to files and the network. Only a full containment can enforce it.
     pub isolation: Isolation,
     /// Where its logs (`stdout.log`, `stderr.log`) and its report (`report.json`) are written;
     /// `None` keeps nothing on disk.
     pub log_dir: Option<PathBuf>,
     /// How leaked processes are treated.
     pub leaks: LeakPolicy,
-    /// What happens to it when drive dies.
+    /// The fate of the process when drive dies.
     pub orphans: OrphanPolicy,
 }
 
@@ -81,14 +81,15 @@ pub enum Containment {
     Light,
 }
 
-/// What a child reads on its standard input.
+/// The standard input of a child.
 #[derive(Clone, Debug)]
 pub enum Stdin {
     /// Nothing: end of file at once.
     Null,
     /// These bytes, then end of file.
     Bytes(Vec<u8>),
-    /// What is sent while it runs, for agents that are spoken to: see [`crate::stdin_channel`].
+    /// Bytes that are sent while it runs, for agents that are spoken to: see
+    /// [`crate::stdin_channel`].
     Channel(StdinSource),
 }
 
@@ -149,7 +150,7 @@ pub enum Writes {
     Only(#[serde(with = "drive_core::serde_path::list")] Vec<PathBuf>),
 }
 
-/// What happens to the tree when drive itself dies.
+/// The fate of the process tree when drive itself dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OrphanPolicy {

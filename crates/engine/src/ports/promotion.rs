@@ -5,14 +5,14 @@ use drive_core::run::{ContractCheck, Receipt};
 use drive_core::verify::Verification;
 use std::path::Path;
 
-/// What is to be judged before it is promoted.
+/// A commit to judge before it is promoted.
 #[derive(Clone, Copy, Debug)]
 pub struct Promotion<'a> {
     /// The repository of the run.
     pub repo: &'a Path,
     /// The candidate, by its full hash.
     pub head: &'a CommitSha,
-    /// What it is to go to, by its full hash.
+    /// The commit it is merged into, by its full hash.
     pub base: &'a CommitSha,
     /// The commit whose rules count: the base, unless agents write the branch it is on.
     pub rules: &'a CommitSha,

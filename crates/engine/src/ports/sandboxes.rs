@@ -82,7 +82,7 @@ pub struct Removal {
     pub existed: bool,
 }
 
-/// What a sweep did, for one line to the user.
+/// The result of a sweep, for one line to the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
     /// Removed sandboxes.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The pure step that a store folds events with.
 pub type Fold = fn(Run, Event, Timestamp) -> Result<(Run, Vec<EffectKey>), IllegalEvent>;
 
-/// What must survive a crash at any instant.
+/// The store: everything that must survive a crash at any instant.
 pub trait Store: Send + Sync {
     /// In one durable transaction: inserts the event under its key, folds it, saves the state, and
     /// makes the outbox and the timers what the state says. A key that is already there changes
@@ -29,7 +29,7 @@ pub trait Store: Send + Sync {
     /// The states of many runs, newest first.
     fn list(&self, filter: RunFilter, limit: u32) -> Result<Vec<Run>, Problem>;
 
-    /// What happened in a run, in order.
+    /// Reads the events of a run, in order.
     fn journal(&self, run: &RunId) -> Result<Vec<Entry>, Problem>;
 
     /// The runs that changed after `mark`, and the mark for the next query. A mark beyond the end
@@ -73,7 +73,7 @@ pub struct Append<'a> {
     pub run: &'a RunId,
     /// The event.
     pub event: &'a Event,
-    /// What makes it the same event when it comes again.
+    /// The key that identifies the same event when it comes again.
     pub dedupe: &'a DedupeKey,
     /// The time.
     pub at: Timestamp,
@@ -155,7 +155,7 @@ pub struct Owner {
     pub process: ProcessMark,
 }
 
-/// What is known about an owner. One failed probe proves no death: only `Dead` does.
+/// The state of an owner. One failed probe proves no death: only `Dead` does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Liveness {
     /// The process is alive.

@@ -34,7 +34,7 @@ pub struct Repository {
     pub branch: Option<BranchName>,
 }
 
-/// What a working tree looks like now, whatever its agent did in it.
+/// The state of a working tree now, whatever its agent did in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkState {
     /// The commit checked out.
@@ -65,7 +65,7 @@ pub enum UsersBranch {
     Follows,
     /// It has none but the sandbox's commits, yet a checkout shows it: it stays.
     CheckedOut {
-        /// Where.
+        /// The folder of the checkout.
         folder: String,
     },
     /// Somebody else committed to it: it stays.
@@ -93,11 +93,11 @@ pub struct Push {
     pub branch: BranchName,
     /// The commit to push.
     pub sha: CommitSha,
-    /// What it pointed at when we last looked; `None` when it did not exist.
+    /// The tip at the last read; `None` if the branch did not exist.
     pub expected: Option<CommitSha>,
 }
 
-/// What a working tree holds after its leftovers were committed.
+/// The contents of a working tree after its leftovers were committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectedWork {
     /// The working tree: its commit is the newest one, its dirty files are those that were found.
@@ -126,7 +126,7 @@ pub struct NestedRepository {
 pub struct LargeFile {
     /// Its path in the working tree.
     pub path: PathBuf,
-    /// Its size.
+    /// The file's size.
     pub bytes: u64,
 }
 
@@ -149,12 +149,12 @@ pub enum Pushed {
     },
 }
 
-/// What a commit consists of.
+/// A commit, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitObject {
     /// All its files.
     pub tree: TreeSha,
-    /// What it was made of, the first one being what was checked out.
+    /// The parents, the one that was checked out first.
     pub parents: Vec<CommitSha>,
 }
 
@@ -221,7 +221,7 @@ pub trait VersionControl: Send + Sync {
     /// The full hash of the commit a revision names.
     fn resolve(&self, place: Place<'_>, revision: &str) -> Result<CommitSha, Problem>;
 
-    /// What a working tree looks like now.
+    /// Reads the state of a working tree.
     fn state(&self, place: Place<'_>) -> Result<WorkState, Problem>;
 
     /// Commits everything dirty or untracked on whatever is checked out, unless a rebase, merge or
@@ -254,7 +254,7 @@ pub trait VersionControl: Send + Sync {
     /// How much `head` changes against `base`.
     fn diff_stats(&self, place: Place<'_>, base: &str, head: &str) -> Result<DiffStats, Problem>;
 
-    /// What `head` changes against `base`, within the limits of [`Change`].
+    /// The diff of `head` against `base`, within the limits of [`Change`].
     fn diff(&self, place: Place<'_>, base: &str, head: &str) -> Result<Change, Problem>;
 
     /// One file of a commit as text; `None` if it does not exist. A file longer than `limit` is an
@@ -288,7 +288,7 @@ pub trait VersionControl: Send + Sync {
     /// The newest commit both have; `None` when their histories do not meet.
     fn merge_base(&self, place: Place<'_>, a: &str, b: &str) -> Result<Option<CommitSha>, Problem>;
 
-    /// What a commit consists of, as it is stored.
+    /// Reads a commit, as it is stored.
     fn commit_object(&self, place: Place<'_>, commit: &CommitSha) -> Result<CommitObject, Problem>;
 
     /// Whether `ancestor` is `descendant` or lies in its history.
@@ -374,7 +374,7 @@ pub trait VersionControl: Send + Sync {
         leftovers: &Leftovers,
     ) -> Result<Merged, Problem>;
 
-    /// What a remote's branch points at now; `None` when it does not exist.
+    /// Reads the tip of a remote's branch; `None` if it does not exist.
     fn remote_head(
         &self,
         place: Place<'_>,
@@ -382,11 +382,12 @@ pub trait VersionControl: Send + Sync {
         branch: &BranchName,
     ) -> Result<Option<CommitSha>, Problem>;
 
-    /// What a push would publish, as a patch for
-    /// [`SecretPolicy::require_clean`](drive_core::secrets::SecretPolicy::require_clean): the message
-    /// and the changes of every commit that the remote does not have. `base` is where the run began:
-    /// which of the commits before it the remote has is told by its remote-tracking branches, which
-    /// of the run's own by `push.expected` and by `merged`, a commit of the branch it goes to.
+    /// The patch of a push, for
+    /// [`SecretPolicy::require_clean`](drive_core::secrets::SecretPolicy::require_clean): the
+    /// message and the changes of every commit that the remote does not have. `base` is where the
+    /// run began: the remote-tracking branches tell which of the commits before it the remote has;
+    /// `push.expected` and `merged`, a commit of the branch it goes to, tell which of the run's
+    /// own.
     fn unpublished(
         &self,
         place: Place<'_>,

@@ -23,7 +23,7 @@ pub struct ReportDraft {
     pub workspace: Workspace,
     /// Protected files among the changed ones.
     pub protected: Vec<String>,
-    /// Notes.
+    /// Notes for the reader of the report.
     pub notes: Vec<String>,
 }
 

@@ -46,7 +46,7 @@ pub enum Merging {
     Clean {
         /// The commit.
         commit: CommitSha,
-        /// Its tree.
+        /// The tree of the merged commit.
         tree: TreeSha,
     },
     /// Both changed these files.

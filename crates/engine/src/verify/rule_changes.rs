@@ -1,4 +1,4 @@
-//! What a candidate does to the files that decide what is tested, by a look at the base.
+//! Compares the files that decide what is tested with those of the base.
 
 use super::StageEnv;
 use super::second_look::{SecondLook, Tried, with_reason};

@@ -58,15 +58,15 @@ pub struct Verified {
 
 /// The verifier over its ports.
 pub struct Verifier<'a> {
-    /// Time.
+    /// Tells the time.
     pub clock: &'a dyn Clock,
     /// Starts processes.
     pub runner: &'a dyn ProcessRunner,
-    /// Commits.
+    /// Resolves and merges commits.
     pub candidates: &'a dyn Candidates,
-    /// Workspaces.
+    /// Checks out ephemeral workspaces.
     pub workspaces: &'a dyn Workspaces,
-    /// Detectors.
+    /// Detects the project's build and test commands.
     pub projects: &'a dyn Projects,
     /// The machine's limit.
     pub slots: &'a dyn Slots,

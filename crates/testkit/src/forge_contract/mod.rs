@@ -1,4 +1,4 @@
-//! What every forge must do, as one suite of tests.
+//! The contract of a forge, as one suite of tests.
 //!
 //! An adapter writes a [`ForgeFixture`] and one line, `drive_testkit::forge_contract!(my_fixture)`,
 //! where `my_fixture()` makes a fresh forge with an empty repository. The suite is the same for all.

@@ -1,4 +1,4 @@
-//! What people wrote arrives, all of it, and nothing else.
+//! Polling: every comment of people arrives, and nothing else.
 
 use super::ForgeFixture;
 use super::fixture::{all_comments, open, poll};

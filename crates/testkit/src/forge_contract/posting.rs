@@ -1,4 +1,4 @@
-//! What drive says stands once, where it belongs.
+//! Posting: each post of drive appears once, in the right thread.
 
 use super::ForgeFixture;
 use super::fixture::{all_comments, containing, open, post};

@@ -1,4 +1,4 @@
-//! What can be done on GitHub, whoever asks: REST, GraphQL, or a test that plays a person.
+//! Actions on the simulated GitHub, shared by REST, GraphQL and tests that act as a person.
 
 use super::git::Merge;
 use super::http::Refusal;

@@ -1,4 +1,4 @@
-//! What goes wrong on demand.
+//! Faults that a test injects into the simulated GitHub.
 
 /// One kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-//! What was asked, what it cost, and what broke GitHub's own rules.
+//! The request log of the simulated GitHub: each request, its cost, and violations of GitHub's own
+//! rules.
 
 use super::http::{Answer, Request};
 use std::collections::BTreeSet;

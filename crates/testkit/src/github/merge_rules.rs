@@ -1,4 +1,4 @@
-//! What the rules of a base make of an attempt to merge.
+//! The merge rules of a base: required checks, the merge queue, permitted methods.
 
 use super::actions::Done;
 use super::git::Merge;

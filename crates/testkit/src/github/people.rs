@@ -15,11 +15,11 @@ use std::ops::RangeInclusive;
 /// A pull request as a person sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PullSeen {
-    /// Its number.
+    /// The pull request's number.
     pub number: u64,
-    /// Its title.
+    /// The pull request's title.
     pub title: String,
-    /// Its text.
+    /// The pull request's description.
     pub body: String,
     /// Where the work is.
     pub branch: String,

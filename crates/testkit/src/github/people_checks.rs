@@ -8,7 +8,7 @@ use super::state::Status;
 /// A check run as its app reports it.
 #[derive(Clone, Debug, Default)]
 pub struct SimCheckRun {
-    /// Its name.
+    /// The check's name.
     pub name: String,
     /// GitHub's word for its status.
     pub status: String,

@@ -1,4 +1,4 @@
-//! What stands on the simulated GitHub: plain data, one lock around all of it.
+//! The state of the simulated GitHub: plain data, one lock around all of it.
 
 use super::clock::SimClock;
 use super::git::GitStore;
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// When accounts and repositories were made.
 pub(crate) const BEGINNING: &str = "2026-01-01T00:00:00Z";
 
-/// Everything.
+/// The whole simulated GitHub.
 pub(crate) struct World {
     pub(crate) clock: SimClock,
     /// How far GitHub's clock is ahead of everybody else's, in seconds.

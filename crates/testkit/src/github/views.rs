@@ -1,13 +1,13 @@
-//! What a person sees on a pull request, and what they change there, without a request.
+//! A person's view of a pull request, and their changes to it, without a request.
 
 use super::Simulator;
 
 /// A pull request as a person sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenPull {
-    /// Its title.
+    /// The pull request's title.
     pub title: String,
-    /// Its description.
+    /// The pull request's description.
     pub body: String,
     /// Whether it is a draft.
     pub draft: bool,

@@ -18,7 +18,7 @@ pub enum Cli {
     Claude,
     /// Gemini CLI.
     Gemini,
-    /// Codex.
+    /// The Codex CLI.
     Codex,
 }
 

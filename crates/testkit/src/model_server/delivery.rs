@@ -1,4 +1,4 @@
-//! How the events of an answer travel: whole, in pieces, slowly, or not to their end.
+//! Delivery of a model's events: whole, in pieces, slowly, or cut off.
 
 use super::dialect::{Answer, Rendered};
 use super::protocol::Protocol;

@@ -156,7 +156,7 @@ impl Turn {
 pub enum Call {
     /// Write a file: `Write`, `write_file`, or an `apply_patch` that adds it.
     Write {
-        /// Where.
+        /// The file to write.
         path: String,
         /// The whole content.
         text: String,
@@ -170,14 +170,14 @@ pub enum Call {
     Tool {
         /// The tool's name on the wire.
         name: String,
-        /// Its arguments.
+        /// The tool's arguments.
         input: Value,
     },
     /// A tool that takes plain text, which only the Responses protocol has.
     Freeform {
         /// The tool's name on the wire.
         name: String,
-        /// Its text.
+        /// The tool's input.
         input: String,
     },
 }

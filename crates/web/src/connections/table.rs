@@ -1,4 +1,4 @@
-//! Which connection gets a slot, and which one is closed for it.
+//! The connection table: who gets a slot, and which connection is closed for it.
 //!
 //! A signature is only known to be right once the whole body is here, so an unsigned request cannot
 //! be told from a signed one while it arrives. What keeps signed ones from being starved is that no

@@ -1,4 +1,4 @@
-//! What happens when a form is sent.
+//! Handles the forms of the dashboard.
 
 use super::page::{Refresh, page, problem_page, tell};
 use super::{HTML, Sources};

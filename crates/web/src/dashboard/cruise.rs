@@ -1,4 +1,4 @@
-//! What the page of a cruise shows besides that of any run: graph, tasks and audit.
+//! The page of a cruise: graph, tasks and audit, beside the parts of every run.
 
 use super::graph::{colour, graph};
 use super::html::{Html, clip};

@@ -42,7 +42,7 @@ use std::sync::Arc;
 
 /// The data sources of the dashboard.
 pub struct Sources {
-    /// Runs.
+    /// The journals of all runs.
     pub runs: Arc<dyn Store>,
     /// Pull requests of the local forge, or why there are none.
     pub pull_requests: Result<Arc<dyn PullRequests>, Problem>,

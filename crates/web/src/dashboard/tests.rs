@@ -1,4 +1,4 @@
-//! Whole pages and parts of them, from values made by hand.
+//! Tests of whole pages and of their parts, with values written by hand.
 
 use super::html::Html;
 use super::{Visit, pulls, record};

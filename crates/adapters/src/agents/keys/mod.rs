@@ -1,4 +1,5 @@
-//! Which keys and logins of an agent stay with drive, and what the agent has in their place.
+//! Credentials of an agent: the keys and logins that stay with drive, and the dummies that replace
+//! them.
 //!
 //! Its program is told that its model is at the broker's address, and finds a dummy wherever the
 //! user's key or token would be: in variables, and in the files of its private home.
@@ -22,7 +23,7 @@ use std::net::TcpListener;
 /// What an agent is given, and what the broker has instead of it.
 #[derive(Default)]
 pub(super) struct Keys {
-    /// Its variables.
+    /// The variables of the agent's environment.
     pub(super) env: BTreeMap<OsString, OsString>,
     /// The files of its private home.
     pub(super) files: Vec<(&'static str, String)>,

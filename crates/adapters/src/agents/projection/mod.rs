@@ -1,4 +1,4 @@
-//! What an agent gets of the files that its program keeps in the user's home.
+//! Agent configuration: the parts of the user's own files that an agent gets in its private home.
 //!
 //! The files themselves are neither shown nor copied: their hooks, helpers, plugins and servers
 //! would run, and a refresh token would let an agent log the user out. From each, the part that a

@@ -1,4 +1,4 @@
-//! What a failed check run tells: its annotations, and of GitHub Actions the job, the step and the end
+//! Details of a failed check run: its annotations, and for GitHub Actions the job, the step and the end
 //! of the log.
 
 use super::client::Client;

@@ -32,7 +32,7 @@ pub struct Minted {
 
 /// Something that can be asked for a token more than once.
 pub trait TokenSource: Send + Sync {
-    /// Asks.
+    /// Requests a token from the source.
     fn ask(&self, around: &Surroundings) -> Result<Minted, Problem>;
     /// Its name, as a person is told.
     fn describe(&self) -> String;

@@ -62,7 +62,7 @@ impl Endpoint {
         &self.name
     }
 
-    /// `owner/name`.
+    /// The repository as `owner/name`.
     pub fn repo(&self) -> String {
         format!("{}/{}", self.owner, self.name)
     }

@@ -1,5 +1,5 @@
-//! What changed, for one repository at a time: a hundred watched pull requests cost as many
-//! requests as one, and nothing when nothing happened.
+//! Polls one repository for changes: a hundred watched pull requests cost as many requests as one, and
+//! nothing when nothing happened.
 //!
 //! Four lists: pull requests by update, conversation and line comments of the whole repository
 //! since the cursor, and the reviews of those pull requests that changed. The pull requests come

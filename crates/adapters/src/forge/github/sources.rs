@@ -1,4 +1,4 @@
-//! Where tokens come from, in order: the GitHub App, `forge.token_command`, a variable, `gh`.
+//! Sources of GitHub tokens, in order: the GitHub App, `forge.token_command`, a variable, `gh`.
 
 use super::app::App;
 use super::credential::{Credential, Minted, TokenSource};
@@ -93,7 +93,7 @@ fn hashed(text: &str) -> String {
     digest[..16].iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// `forge.token_command`.
+/// Runs `forge.token_command` for a token.
 struct CommandSource {
     command: Vec<String>,
     environment: Environment,

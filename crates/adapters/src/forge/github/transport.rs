@@ -39,7 +39,7 @@ const MARGIN: Duration = Duration::from_secs(5);
 pub enum Route {
     /// Through the proxy that the environment names, if any.
     Environment,
-    /// Straight.
+    /// A direct connection, without a proxy.
     Direct,
 }
 

@@ -1,6 +1,6 @@
-//! What a tree writes. No quota can be had without privileges, so a thread counts what its folders
-//! gained, and watches the room that is left on their disks: a walk over many files must not keep
-//! output or a timeout waiting.
+//! Disk limits of a process tree. Quotas need privileges, so a thread counts what the tree's folders
+//! gained, and watches the free space on their disks: a walk over many files must not hold up output or
+//! a timeout.
 
 use super::super::wire::Request;
 use drive_core::process::{DiskBound, LayerName};

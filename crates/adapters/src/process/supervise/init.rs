@@ -27,7 +27,7 @@ pub(super) enum InitEvent {
     Ready(Vec<(LayerName, String)>),
     /// It could not be set up.
     Failed {
-        /// What failed.
+        /// The step that failed.
         step: String,
         /// What the kernel said, 0 for nothing.
         errno: i32,

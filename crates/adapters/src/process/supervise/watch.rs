@@ -38,7 +38,7 @@ const GIVE_UP: Duration = Duration::from_secs(10);
 
 /// What came of it.
 pub(super) enum Outcome {
-    /// It ran.
+    /// The program ran and ended.
     Report(Box<ProcessReport>),
     /// It never ran.
     NotStarted(Problem),

@@ -1,4 +1,4 @@
-//! What every command about a cruise answers with.
+//! Answers that all cruise commands share.
 
 use super::host::Host;
 use super::relocate::{find_moved, root_id};

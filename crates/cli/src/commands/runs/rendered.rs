@@ -1,4 +1,4 @@
-//! What an agent did, as a person reads it: text as text, each use of a tool on one line.
+//! Renders an agent's event log for people: text as text, each tool call on one line.
 
 use crate::table::length;
 use drive_adapters::agents::{AgentEnd, AgentHead, LoggedEvent};

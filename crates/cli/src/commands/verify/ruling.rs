@@ -1,4 +1,4 @@
-//! Which settings a verification is judged by: those of the base, unless a person trusts others.
+//! Chooses the settings for a verification: those of the base, unless the user trusts others.
 
 use super::request::WorkerRequest;
 use crate::app::App;

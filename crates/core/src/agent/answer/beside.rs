@@ -1,5 +1,5 @@
-//! What a reviewer's text says beside its answer: another verdict, or findings that the answer leaves
-//! out. An approval beside either is a contradiction.
+//! Finds contradictions beside a reviewer's answer: another verdict, or findings that the answer leaves
+//! out. An approval beside either is inconclusive.
 
 use super::block::{Object, all_json};
 use super::fields::{Fields, plain};

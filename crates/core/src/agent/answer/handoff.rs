@@ -1,4 +1,4 @@
-//! What the agent of a task leaves for those who build on it.
+//! The handoff of a task: notes that its agent leaves for the tasks that build on it.
 
 use super::block::last_json;
 use super::fields::Fields;

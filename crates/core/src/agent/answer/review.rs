@@ -1,4 +1,4 @@
-//! What a reviewer says.
+//! Parses a reviewer's answer.
 
 use super::finding::Finding;
 use schemars::JsonSchema;

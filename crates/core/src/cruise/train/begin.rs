@@ -1,4 +1,4 @@
-//! What a train begins next.
+//! Chooses the next steps of the merge train.
 
 use super::model::{Car, Move};
 use super::{Assembling, Landing, Train};

@@ -55,7 +55,7 @@ pub enum Move {
         onto: CommitSha,
         /// The merge commit to verify.
         commit: CommitSha,
-        /// Its tree.
+        /// The tree of the assembled commit.
         tree: TreeSha,
         /// The tasks that it adds to `onto`.
         tasks: Vec<TaskId>,
@@ -123,9 +123,9 @@ pub enum Why {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "verdict")]
 pub enum Verdict {
-    /// It passed.
+    /// Verification passed.
     Green,
-    /// It failed.
+    /// Verification failed.
     Red,
     /// It could not be verified, for a reason outside the tree.
     Unknown {
@@ -150,8 +150,8 @@ pub enum CarState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Step {
-    /// [`Move::Assemble`].
+    /// Performs [`Move::Assemble`].
     Assembly,
-    /// [`Move::Land`].
+    /// Performs [`Move::Land`].
     Landing,
 }

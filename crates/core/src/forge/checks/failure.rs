@@ -1,4 +1,4 @@
-//! What a failed check tells about its failure, and whether two failures are the same one.
+//! Details of a failed check, and a fingerprint that tells whether two failures are the same.
 
 use crate::verify::text::{one_line, printable, tail_lines};
 use schemars::JsonSchema;

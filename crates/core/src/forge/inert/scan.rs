@@ -157,7 +157,7 @@ fn skip(rest: &str, at: usize) -> Option<Token> {
     })
 }
 
-/// `***NO_CI***`
+/// Finds `***NO_CI***`.
 fn no_ci(rest: &str, at: usize) -> Option<Token> {
     const WORD: &str = "***NO_CI***";
     strip(rest, WORD)?;
@@ -169,7 +169,7 @@ fn no_ci(rest: &str, at: usize) -> Option<Token> {
     })
 }
 
-/// `--skip-ci`
+/// Finds `--skip-ci` and similar options.
 fn option(rest: &str, at: usize) -> Option<Token> {
     let option = OPTIONS
         .iter()

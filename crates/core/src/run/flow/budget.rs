@@ -1,4 +1,4 @@
-//! How a budget is split among the children of a run.
+//! Splits a budget among the children of a run.
 //!
 //! It belongs to the root. A child gets an equal share of what no agent has used and no other child
 //! holds; what it leaves over is there for others once it has ended. So agents that work side by side

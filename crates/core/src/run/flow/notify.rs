@@ -1,5 +1,5 @@
-//! What a person is told at once, by the program of their settings: what waits for them, which tasks
-//! landed or are blocked, how a run ended, and how much of its budget is left.
+//! Notifications, sent through the user's `notify` program: what waits for the user, tasks that landed
+//! or are blocked, the end of a run, and the share of the budget that is left.
 //!
 //! Every notice has a name that says which occurrence it is about. A name is told once in the life of a
 //! run, so neither a resumed run nor a repeated event tells it again. A child tells only that its plan

@@ -1,4 +1,4 @@
-//! Why a pull request was not merged, in words.
+//! Messages for a pull request that was not merged.
 
 use crate::problem::{Kind, Problem};
 

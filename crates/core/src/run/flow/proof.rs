@@ -1,4 +1,4 @@
-//! What a report on a verification proves.
+//! Tells whether a verification report proves a commit.
 
 use crate::verify::{FailureCategory, Overall, Verification};
 

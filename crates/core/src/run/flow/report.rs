@@ -1,4 +1,4 @@
-//! What a child reports to its parent, by an effect, one report at a time.
+//! Builds a child's report to its parent; an effect delivers it, one report at a time.
 
 use super::super::model::{
     Checked, ChildReport, ChildState, Entry, Flow, Landable, Life, Makes, PhaseEnd, PlanCheck, Run,

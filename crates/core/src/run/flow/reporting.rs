@@ -1,4 +1,5 @@
-//! When a child reports to its parent: as soon as something changed that the parent does not know.
+//! Decides when a child reports to its parent: as soon as something changed that the parent does not
+//! know.
 //!
 //! A run ends only after its parent has its last report, which its shutdown sends.
 

@@ -12,16 +12,16 @@ pub enum Ask {
     Poll,
     /// Act on this comment.
     Comment {
-        /// Its id.
+        /// The message's id, unique within the run.
         id: String,
-        /// Its author.
+        /// The name of the person who wrote it.
         author: String,
-        /// Its text.
+        /// The message as written.
         text: String,
     },
     /// The plan is approved.
     Approve {
-        /// Who approved.
+        /// The login of the person who approved.
         by: String,
         /// The approved commit.
         head: CommitSha,
@@ -47,7 +47,7 @@ pub enum Ask {
     Mend {
         /// The commit.
         head: CommitSha,
-        /// What keeps it from landing.
+        /// The reason why it cannot land.
         why: String,
     },
     /// This commit has landed: end if nothing came since.
@@ -69,11 +69,11 @@ pub enum Ask {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Injected {
-    /// Its id.
+    /// The message's id, unique within the run.
     pub id: String,
-    /// Its author.
+    /// The name of the person who wrote it.
     pub author: String,
-    /// Its text.
+    /// The message as written.
     pub text: String,
     /// Whether it is being posted.
     pub posting: bool,

@@ -19,9 +19,9 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Build {
-    /// What it does now.
+    /// The stage of the cruise.
     pub stage: BuildStage,
-    /// What it must show before it counts as done.
+    /// The acceptance level: what the cruise must show before it counts as done.
     pub level: Level,
     /// The plan, once there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,10 +35,10 @@ pub struct Build {
     /// How the plan follows what people say about it while it is built.
     #[serde(skip_serializing_if = "Amending::is_unused")]
     pub amending: Amending,
-    /// Its tasks.
+    /// The plan's tasks, and how far each of them is.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<TaskId, TaskRecord>,
-    /// What every agent of the cruise is told, from the tasks that landed; the oldest first.
+    /// Notes from the tasks that landed, for every later agent of the cruise; the oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scratchpad: Vec<PadNote>,
     /// The tasks that are about to land.
@@ -50,10 +50,10 @@ pub struct Build {
     /// Why trees did not pass, until the task that is to blame is known.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub reds: BTreeMap<TreeSha, String>,
-    /// What came of the entries that programs check.
+    /// The results of the acceptance criteria that programs check.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub receipts: Vec<Receipt>,
-    /// What came of the entries that a validator judged.
+    /// The validator's opinion of the other acceptance criteria.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opinion: Option<Opinion>,
     /// The commit that they are about, where it is not the tip of the line.
@@ -89,20 +89,20 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// What a cruise that builds does.
+/// The stage of a cruise that builds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum BuildStage {
     /// The plan is written, or the line is made.
     #[default]
     Opening,
-    /// What the plan says must be true is run on the base, where it must not be true yet.
+    /// The acceptance criteria are run on the base, where they must fail.
     Probing,
     /// Tasks are built and land.
     Building,
-    /// What the plan says must be true is checked.
+    /// The acceptance criteria are checked.
     Checking,
-    /// What landed is looked at as a whole and brought to the base.
+    /// The combined commits are reviewed and merged into the base.
     Validating,
     /// The pull request is brought up to date.
     Reporting,
@@ -169,7 +169,7 @@ impl Amending {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ending {
-    /// Its outcome.
+    /// Whether the cruise succeeded.
     pub status: OutcomeStatus,
     /// Why, where it did not succeed.
     pub problem: Option<Problem>,
@@ -179,7 +179,7 @@ pub struct Ending {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Line {
-    /// Its name.
+    /// The branch that the tasks land on.
     pub branch: BranchName,
     /// The commit it began at.
     pub began_at: CommitSha,
@@ -191,12 +191,12 @@ pub struct Line {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskRecord {
-    /// What it is, in one line.
+    /// The task's title, in one line.
     pub title: String,
     /// The tasks that must be through before it starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<TaskId>,
-    /// What becomes of it.
+    /// The task's state.
     pub state: TaskState,
     /// How many runs were started for it since a person last asked for it.
     pub attempts: u32,
@@ -218,7 +218,7 @@ pub struct TaskRecord {
     /// Tests of others that it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<String>,
-    /// What its agent left for those that come after it.
+    /// The agent's handoff to later tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<Handoff>,
 }
@@ -255,7 +255,7 @@ impl Tally {
 pub struct PadNote {
     /// The task whose agent wrote it.
     pub task: TaskId,
-    /// What it says, in one line.
+    /// The note, in one line.
     pub text: String,
 }
 
@@ -265,7 +265,7 @@ pub struct PadNote {
 pub enum TaskState {
     /// It was not started, or waits for its next attempt.
     Waiting {
-        /// What went wrong with the last one.
+        /// The failure of the last attempt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         diagnosis: Option<Diagnosis>,
     },
@@ -288,7 +288,7 @@ pub enum TaskState {
     Blocked {
         /// The reason.
         why: String,
-        /// What went wrong with the last attempt.
+        /// The failure of the last attempt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         diagnosis: Option<Diagnosis>,
     },
@@ -300,7 +300,7 @@ pub enum TaskState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnosis {
-    /// What happened, for the next agent and for people.
+    /// The failure, for the next agent and for people.
     pub what: String,
     /// The commit that did not land.
     #[serde(default, skip_serializing_if = "Option::is_none")]

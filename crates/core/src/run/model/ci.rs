@@ -1,4 +1,4 @@
-//! What is known of the checks of a pull request.
+//! The checks of a pull request, as last read.
 
 use crate::forge::Checks;
 use crate::forge::checks::{Gate, gate};
@@ -43,8 +43,8 @@ impl Ci {
         known.filter(|checks| Some(&checks.head) == head)
     }
 
-    /// What checks say that were read, but for drive's own. None at all is no result where the commit
-    /// before had some.
+    /// The verdict of the checks, without drive's own. No checks at all count as no result if the
+    /// commit before had some.
     pub fn gate(&self, checks: &Checks) -> Gate {
         let others = checks.without_own();
         if others.checks.is_empty() && others.required.is_empty() && !self.expected.is_empty() {

@@ -1,4 +1,4 @@
-//! How comments were dealt with.
+//! Results of comments after a fixer's round.
 
 use crate::agent::answer::CommentAction;
 use crate::ids::CommitSha;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {
-    /// What the fixer did.
+    /// The fixer's result.
     pub action: FixerResult,
     /// The commit that holds it, or what else was done in the same round.
     pub commit: Option<CommitSha>,
@@ -17,7 +17,7 @@ pub struct Answer {
     pub note: String,
 }
 
-/// What became of a comment that a fixer got.
+/// The result of a comment that a fixer got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum FixerResult {
@@ -29,7 +29,7 @@ pub enum FixerResult {
     Question,
     /// It succeeded, and did not name the comment in its answer.
     Unsaid,
-    /// It failed.
+    /// The fixer's run failed.
     Failed,
     /// A reply was found that the journal does not know.
     Unknown,

@@ -114,9 +114,9 @@ pub enum Effect {
         branch: BranchName,
         /// The base branch.
         base: BranchName,
-        /// Its title.
+        /// The pull request's title.
         title: String,
-        /// Its description.
+        /// The pull request's description, in Markdown.
         body: String,
         /// Whether to open it as a draft.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -206,7 +206,7 @@ pub enum Effect {
     },
     /// Tell a person something, by the program of their settings.
     Notify {
-        /// What they are told.
+        /// The notification to send.
         notice: Box<Notice>,
     },
     /// Save unsaved work, then remove a sandbox.
@@ -275,14 +275,14 @@ pub enum EffectResult {
     AgentEnded {
         /// The outcome.
         outcome: Box<AgentOutcome>,
-        /// Its log.
+        /// Path of the agent's log.
         log: Option<PathBuf>,
     },
     /// The process and all it started are gone.
     ProcessEnded,
     /// The branch has these commits.
     WorkCommitted {
-        /// Its tip.
+        /// The branch's tip after the commit.
         head_sha: CommitSha,
         /// Its commits since the base, oldest first.
         commits: Vec<CommitSummary>,
@@ -308,7 +308,7 @@ pub enum EffectResult {
         /// Whether it shows more lines than those.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_cut: bool,
-        /// What changed since the commit that the reviewer saw last; `None` where it saw none.
+        /// The changes since the commit that the reviewer saw last; `None` if it saw none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         since: Option<String>,
         /// The same as lines, of at most so many files.
@@ -320,23 +320,23 @@ pub enum EffectResult {
     /// The branch has commits of others, on the remote or, without one, in the user's repository. It
     /// was not moved.
     BranchMoved {
-        /// Its tip.
+        /// The tip of the other branch; `None` if it was deleted.
         remote_head: Option<CommitSha>,
     },
     /// The branch contains both, or nothing was to be merged.
     Integrated {
-        /// Its tip.
+        /// The branch's tip after the integration.
         head_sha: CommitSha,
         /// The new base of the work; `None` if it is unknown and stays as it was.
         base_sha: Option<CommitSha>,
         /// Its commits since then, oldest first.
         commits: Vec<CommitSummary>,
-        /// Warnings.
+        /// Warnings to show to the user.
         warnings: Vec<String>,
     },
     /// The other branch was rewritten without our commits; the sandbox moved to it.
     Replaced {
-        /// Its tip.
+        /// The tip of the rewritten branch.
         head_sha: CommitSha,
         /// The new base of the work; `None` if it is unknown and stays as it was.
         base_sha: Option<CommitSha>,
@@ -371,7 +371,7 @@ pub enum EffectResult {
         /// The report.
         report: Box<Verification>,
     },
-    /// What landed on the base is known.
+    /// The commit that landed on the base is known.
     Landed {
         /// The commit.
         sha: CommitSha,
@@ -389,7 +389,7 @@ pub enum EffectResult {
     },
     /// The forge did it.
     OnForge {
-        /// Its answer.
+        /// The forge's answer.
         answer: ForgeAnswer,
     },
     /// The line has it.

@@ -58,7 +58,7 @@ pub struct Entry {
     /// The comments whose questions it answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<CommentVersion>,
-    /// Its state.
+    /// How far the comment is.
     pub life: Life,
 }
 
@@ -119,7 +119,7 @@ pub enum Life {
     Superseded,
     /// A person put it aside before anybody took it up.
     Withdrawn {
-        /// How.
+        /// Why the comment needs no answer any more.
         how: Aside,
     },
 }
@@ -180,7 +180,7 @@ impl Entry {
         format!("{}.{}", self.id(), place + 1)
     }
 
-    /// What our reply to this version carries, so that it is found again.
+    /// The key that our reply to this version carries, so that it is found again.
     pub fn reply_key(&self) -> String {
         reply_key(&self.key)
     }
@@ -201,7 +201,7 @@ impl Life {
         None
     }
 
-    /// What the fixer said about one that is answered.
+    /// The fixer's note on an answered comment.
     pub(in crate::run) fn note(&self) -> Option<&str> {
         match self {
             Life::Pushed { answer } | Life::Replied { answer, .. } | Life::Asked { answer, .. } => {
@@ -216,7 +216,7 @@ impl Life {
         }
     }
 
-    /// What the fixer did about one that is answered.
+    /// The fixer's result for an answered comment.
     pub(in crate::run) fn action(&self) -> Option<FixerResult> {
         match self {
             Life::Replied { answer, .. } | Life::Asked { answer, .. } => Some(answer.action),

@@ -38,7 +38,7 @@ pub enum Event {
     EffectEnded {
         /// The effect.
         key: EffectKey,
-        /// Its result.
+        /// The effect's result.
         result: EffectResult,
     },
     /// A timer is due.
@@ -55,7 +55,7 @@ pub enum Event {
     ChildReported {
         /// The child.
         child: RunId,
-        /// Its report.
+        /// The child's report.
         report: Box<ChildReport>,
     },
     /// A person or a signal asked for a stop.
@@ -70,7 +70,7 @@ pub enum Event {
     },
     /// A person gives a run that has ended more to do, on its branch and its pull request.
     Continued {
-        /// What to do.
+        /// The task, as it was given.
         task: String,
     },
     /// The checkout of the run is gone; the repository is found elsewhere.

@@ -30,7 +30,7 @@ pub enum ForgeAct {
     PostReview {
         /// The reviewed commit.
         head: CommitSha,
-        /// Its text.
+        /// The review's text, in Markdown.
         body: String,
         /// Its inline comments.
         lines: Vec<LineRemark>,
@@ -130,7 +130,7 @@ pub struct LineRemark {
     /// The first line, where it is about several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_line: Option<u64>,
-    /// Its text.
+    /// The remark's text, in Markdown.
     pub body: String,
     /// The block of its text that people may apply as a change. In other blocks nothing is offered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,12 +143,12 @@ pub struct LineRemark {
 pub enum ForgeAnswer {
     /// The state of the pull request.
     Polled {
-        /// What the poll found.
+        /// The result of the poll.
         poll: Box<PollResult>,
     },
     /// The review is posted.
     ReviewPosted {
-        /// Its body.
+        /// The comment that holds the review's text.
         review: CommentRef,
         /// Its inline comments, in order.
         lines: Vec<CommentRef>,
@@ -182,7 +182,7 @@ pub enum ForgeAnswer {
     Done,
 }
 
-/// What one poll of a pull request found.
+/// The result of one poll of a pull request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PollResult {
@@ -208,7 +208,7 @@ pub struct PollResult {
     /// Why the token cannot read the checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unchecked: Option<String>,
-    /// What could not be read or judged.
+    /// The part that could not be read or judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
     /// Comments of other authors: shown, and ignored.

@@ -14,7 +14,7 @@ pub enum UnreadableFormat {
     /// Written by a newer drive.
     #[error("it has format {found}; this drive supports up to {known}")]
     Newer {
-        /// Its version.
+        /// The format version of the journal.
         found: u32,
         /// The newest known here.
         known: u32,
@@ -24,7 +24,7 @@ pub enum UnreadableFormat {
     Damaged {
         /// The version it claims.
         format: u32,
-        /// What is wrong with it.
+        /// The parser's error.
         #[source]
         source: serde_json::Error,
     },

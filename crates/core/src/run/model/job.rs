@@ -17,7 +17,7 @@ use std::time::Duration;
 pub struct AgentJob {
     /// Name of the agent in the settings.
     pub agent: String,
-    /// Its role.
+    /// The role that the agent works in.
     pub role: Role,
     /// The round of the run.
     pub round: u32,
@@ -33,7 +33,7 @@ pub struct AgentJob {
     pub idle: Duration,
     /// Longest run time.
     pub total: Duration,
-    /// What it may use.
+    /// The agent's limits on tokens and cost.
     pub budget: Budget,
     /// Most permission requests.
     pub max_escalations: u32,
@@ -42,7 +42,7 @@ pub struct AgentJob {
     pub held: Vec<String>,
 }
 
-/// What a job is about, as data: the file that `DRIVE_INPUT` names.
+/// The input of a job, as data: the file that `DRIVE_INPUT` names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JobInput {
     /// The task of the run.
@@ -95,7 +95,7 @@ pub struct JobEntry {
     pub task: String,
     /// The entry's id within its task, which the answer must name.
     pub id: String,
-    /// What must be true.
+    /// The acceptance criterion.
     pub text: String,
 }
 
@@ -108,7 +108,7 @@ pub struct JobFinding {
     pub file: Option<String>,
     /// The line it is about.
     pub line: Option<u64>,
-    /// What it says.
+    /// The text of the note.
     pub text: String,
 }
 
@@ -137,7 +137,7 @@ pub struct JobComment {
     /// Where it was written, if that line is gone or the branch has moved on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<LineOrigin>,
-    /// Its text.
+    /// The comment's text, as its author wrote it.
     pub body: String,
     /// A link for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! How far the commits of a task with a pull request of its own are from landing.
+//! Progress of a task's own pull request toward its merge.
 
 use crate::ids::CommitSha;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
-//! What a cruise must show.
+//! The acceptance level of a cruise.
 
 use serde::{Deserialize, Serialize};
 
-/// What a cruise must show before it counts as done.
+/// The evidence that a cruise needs before it counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Level {

@@ -21,7 +21,7 @@ pub enum LineAct {
     Assemble {
         /// The commit.
         onto: CommitSha,
-        /// What is merged, in this order.
+        /// The commits to merge, in this order.
         cars: Vec<CarOrder>,
     },
     /// Verify an assembled commit.
@@ -30,7 +30,7 @@ pub enum LineAct {
         onto: CommitSha,
         /// The assembled commit.
         commit: CommitSha,
-        /// Its tree.
+        /// The tree of that commit.
         tree: TreeSha,
         /// The commit whose rules count. What landed before may have changed those of the branch.
         rules: CommitSha,
@@ -43,7 +43,7 @@ pub enum LineAct {
         from: CommitSha,
         /// The verified commit.
         commit: CommitSha,
-        /// Its tree.
+        /// The tree of that commit.
         tree: TreeSha,
     },
     /// Run what the plan says must be true of a commit.
@@ -52,7 +52,7 @@ pub enum LineAct {
         base: CommitSha,
         /// The commit.
         commit: CommitSha,
-        /// What to run.
+        /// The commands to run.
         checks: Vec<ContractCheck>,
     },
 }
@@ -63,7 +63,7 @@ pub enum LineAct {
 pub struct CarOrder {
     /// The task that made it.
     pub task: TaskId,
-    /// What the task is, in one line, for the message of the merge.
+    /// The task's title, for the message of the merge.
     pub title: String,
     /// The commit.
     pub head: CommitSha,
@@ -77,14 +77,14 @@ pub struct ContractCheck {
     pub task: TaskId,
     /// The entry's id within its task.
     pub id: String,
-    /// What it shows, in the words of the plan; empty for what a validator claims.
+    /// The acceptance criterion, in the words of the plan; empty for a validator's claim.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub criterion: String,
     /// The command.
     pub command: Vec<String>,
     /// The exit code that is expected.
     pub exit: i32,
-    /// What its output must contain.
+    /// Text that the output must contain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contains: Option<String>,
 }
@@ -96,7 +96,7 @@ impl ContractCheck {
     }
 }
 
-/// What came of one entry.
+/// The result of one acceptance criterion.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
@@ -104,7 +104,7 @@ pub struct Receipt {
     pub task: TaskId,
     /// The entry's id within its task.
     pub id: String,
-    /// What it says.
+    /// Whether the criterion is met.
     pub result: ReceiptResult,
     /// The exit code; `None` where the command did not exit by itself.
     pub exit: Option<i32>,
@@ -151,7 +151,7 @@ impl ReceiptResult {
     }
 }
 
-/// What became of an act.
+/// The result of an act.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "answer")]
 pub enum LineAnswer {
@@ -182,7 +182,7 @@ pub enum LineAnswer {
     },
     /// The commands were run.
     ContractChecked {
-        /// What came of each, in order.
+        /// The result of each check, in order.
         receipts: Vec<Receipt>,
     },
 }

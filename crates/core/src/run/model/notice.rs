@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What a person is told.
+/// A notification for a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Notice {
-    /// What happened.
+    /// The event that the notice reports.
     pub event: NoticeEvent,
     /// The run that the person started.
     pub run_id: RunId,
@@ -36,7 +36,7 @@ pub struct Notice {
     pub at: Timestamp,
 }
 
-/// What happened.
+/// An event that the user can be notified of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum NoticeEvent {

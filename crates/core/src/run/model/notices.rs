@@ -1,12 +1,12 @@
-//! What a person was told of a run, and what is still to be told.
+//! Notifications of a run: sent and pending.
 
 use super::effect::Effect;
 use crate::ids::EffectKey;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// What a person was told of a run, and what is still to be told. It stands beside the pending effects:
-/// no flow waits for a notice.
+/// Notifications of a run, sent and pending. They stand beside the pending effects: no flow waits
+/// for a notification.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Notices {

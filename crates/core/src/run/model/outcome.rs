@@ -14,7 +14,7 @@ pub struct Outcome {
     pub status: OutcomeStatus,
     /// Why, where it did not succeed.
     pub failure: Option<Problem>,
-    /// When.
+    /// When the run ended.
     pub ended_at: Timestamp,
 }
 
@@ -22,7 +22,7 @@ pub struct Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OutcomeStatus {
-    /// Done.
+    /// The run did what it was started for.
     Succeeded,
     /// Not done.
     Failed,
@@ -35,7 +35,7 @@ pub enum OutcomeStatus {
 }
 
 impl OutcomeStatus {
-    /// What it means for a run that something it needs could not be done.
+    /// The outcome of a run that cannot continue because of this problem.
     pub fn of_problem(problem: &Problem) -> Self {
         match problem.class() {
             Class::Interrupted => OutcomeStatus::Cancelled,
@@ -68,18 +68,18 @@ impl OutcomeStatus {
     }
 }
 
-/// What the agents of a run used, added up.
+/// Tokens and cost of a run's agents, added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Spent {
-    /// Tokens.
+    /// The tokens used.
     pub usage: Usage,
     /// Cost; `None` until an agent reports one.
     pub cost: Option<Cost>,
 }
 
 impl Spent {
-    /// What one agent used.
+    /// Tokens and cost of one agent.
     pub fn of(outcome: &AgentOutcome) -> Spent {
         Spent {
             usage: outcome.usage,
@@ -110,13 +110,13 @@ impl Spent {
     }
 }
 
-/// What a run made.
+/// The result of a run: its branch, commits and pull request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Work {
     /// The branch, once it holds something.
     pub branch: Option<BranchName>,
-    /// Its tip.
+    /// The branch's tip, if there is a branch.
     pub head_sha: Option<CommitSha>,
     /// The base of the work, if it is no longer the commit the run started from because the base
     /// branch was merged in.
@@ -135,11 +135,11 @@ pub struct Work {
     pub log: Option<PathBuf>,
 }
 
-/// What a branch holds.
+/// A branch's tip and commits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BranchTip {
-    /// Its tip.
+    /// The branch's tip.
     pub head_sha: CommitSha,
     /// Its commits since the base, oldest first.
     pub commits: Vec<CommitSummary>,
@@ -159,7 +159,7 @@ pub struct CommitSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Published {
-    /// Its number.
+    /// The pull request's number.
     pub number: PrNumber,
     /// Where it is.
     pub url: String,

@@ -38,13 +38,13 @@ pub const PLAN_PATH: &str = "plan.md";
 pub struct Phase {
     /// Which phase of a cruise; a team builds.
     pub name: PhaseName,
-    /// What the worker does.
+    /// The worker's stage.
     pub stage: Stage,
     /// The pull request's title.
     pub title: String,
     /// The summary of the agent that made the first commit.
     pub summary: String,
-    /// What comes once no comment waits.
+    /// The next step, once no comment waits.
     pub next: Move,
     /// Which reviews of the record are given and wait for the others of the same commit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -80,7 +80,7 @@ pub struct Phase {
     /// Why no agent is started now; a timer or a person ends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
-    /// What failed and will be tried again.
+    /// The effect that failed and will be tried again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
     /// How often in a row it was tried.
@@ -118,7 +118,7 @@ pub struct Phase {
     /// Tests of others that its task changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<String>,
-    /// What the agent of a task left for those who build on it.
+    /// The handoff of a task's agent to those who build on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<Handoff>,
     /// How far the commits of a cruise are on their way to the base.
@@ -156,7 +156,7 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
-/// What the worker of a phase does now.
+/// The stage of a phase's worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "stage")]
 pub enum Stage {
@@ -184,7 +184,7 @@ pub enum Stage {
     ReadingDiff,
     /// Reviewers work side by side; comments queue.
     Reviewing {
-        /// What they see.
+        /// The reviewers of this round and their verdicts.
         #[serde(default)]
         panel: Box<Panel>,
     },
@@ -223,14 +223,14 @@ pub enum Stage {
     CheckingClaims,
     /// People are told how the commit stands; then it is merged, or waits for them.
     Announcing {
-        /// What is still to be posted.
+        /// Posts that are still to be made.
         posts: Vec<ClosingPost>,
     },
     /// Nothing to do until a person comments, approves, merges or closes.
     Watching,
     /// The closing posts are being made; then the phase ends like this.
     Closing {
-        /// What is still to be posted.
+        /// Posts that are still to be made.
         posts: Vec<ClosingPost>,
         /// The status it will have.
         status: OutcomeStatus,
@@ -244,7 +244,7 @@ pub enum Stage {
     Verifying,
     /// The forge merges the pull request.
     Promoting,
-    /// What landed is compared with what was verified.
+    /// The landed commits are compared with the verified ones.
     Landing,
 }
 
@@ -256,7 +256,7 @@ pub struct Panel {
     pub diff: String,
     /// The commit that they saw last; `None` for the first review.
     pub seen: Option<CommitSha>,
-    /// What changed since then.
+    /// The changes since then.
     pub since: String,
     /// Which lines the whole diff shows.
     pub lines: Vec<FileDiff>,
@@ -285,7 +285,7 @@ pub enum Halt {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Posting {
-    /// What is posted.
+    /// The post to make on the forge.
     pub act: ForgeAct,
     /// Under which key it is found again.
     pub key: PostKey,
@@ -297,7 +297,7 @@ pub struct Posting {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClosingPost {
-    /// What.
+    /// The post to make on the forge.
     pub act: ForgeAct,
     /// Under which idempotency key, where it is not the effect's own.
     pub key: Option<PostKey>,
@@ -327,7 +327,7 @@ pub enum PlanCheck {
 pub enum PhaseEnd {
     /// A person or `--auto-approve` approved the head.
     Approved {
-        /// Who.
+        /// The login of the person who approved.
         by: String,
     },
     /// Nobody was active for too long.
@@ -364,14 +364,14 @@ pub struct Description {
 pub enum Pause {
     /// An agent failed or its model is away; a timer ends it.
     Hold {
-        /// What waits for it.
+        /// The work that waits for the timer.
         what: HoldFor,
-        /// What happened.
+        /// The failure that the phase waits out.
         why: String,
     },
     /// A limit was reached; a person ends it.
     Limit {
-        /// Which limit.
+        /// The limit that was reached.
         why: String,
     },
     /// Fixers left the plan with the same errors; a comment, a commit or a request ends it.
@@ -381,7 +381,7 @@ pub enum Pause {
     },
 }
 
-/// What waits for the end of a hold.
+/// The work that waits for the end of a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum HoldFor {
@@ -395,7 +395,7 @@ pub enum HoldFor {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Retry {
-    /// What.
+    /// The effect to try again.
     pub effect: Effect,
     /// Why it failed.
     pub why: String,
@@ -432,7 +432,8 @@ impl Phase {
             || !self.unread(&poll.comments).is_empty()
     }
 
-    /// What only a person can decide about a commit that is told and waits for a merge.
+    /// The decision that only a person can make about a commit that is published and waits for a
+    /// merge.
     pub fn left_to_person(&self, head: Option<&CommitSha>) -> Option<String> {
         if let Landable::Unapproved { head: reviewed } = &self.landable
             && Some(reviewed) == head
@@ -466,7 +467,7 @@ impl Phase {
         }
     }
 
-    /// What a timer waits to try again.
+    /// The reason of a hold, while a timer waits to try again.
     pub fn hold(&self) -> Option<&str> {
         match &self.pause {
             Some(Pause::Hold { why, .. }) => Some(why),

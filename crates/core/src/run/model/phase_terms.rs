@@ -1,4 +1,4 @@
-//! What one phase was asked for: what is made, who reviews it, whether it is watched, and when it is done.
+//! The terms of a phase: its output, its reviews, whether it is watched, and when it is done.
 
 use super::outcome::Published;
 use super::scope::TaskScope;
@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// What makes one phase differ from another.
+/// The terms of a phase: everything that makes it differ from another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PhaseTerms {
-    /// What the first agent makes.
+    /// The output of the first agent.
     pub makes: Makes,
     /// How reviews and fixes take turns, and where reviews are shown.
     pub mode: TeamMode,
@@ -52,13 +52,13 @@ pub struct PhaseTerms {
     /// How much of its record the pull request shows.
     #[serde(default)]
     pub record: RecordDetail,
-    /// What tasks cost that were built in this repository before.
+    /// Costs of earlier tasks in this repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<TaskCosts>,
     /// The files of its task, where a plan names them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<TaskScope>,
-    /// What is known of a phase whose journal was lost.
+    /// The facts about a phase whose journal was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<Adopted>,
 }
@@ -86,7 +86,7 @@ fn one() -> NonZeroU32 {
     NonZeroU32::MIN
 }
 
-/// What the first agent of a phase makes.
+/// The output of a phase's first agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "makes")]
 pub enum Makes {
@@ -182,13 +182,13 @@ pub enum DoneWhen {
     },
 }
 
-/// What a phase of an earlier version waits.
+/// The default for phases of earlier versions.
 fn checks_timeout() -> Duration {
     Duration::from_secs(30 * 60)
 }
 
 impl PhaseTerms {
-    /// What is reviewed, and how often.
+    /// The review plan: the domains, and how often each reviews.
     pub fn review_plan(&self) -> ReviewPlan {
         match self.mode {
             TeamMode::Sequential => ReviewPlan::sequential(),
@@ -201,7 +201,7 @@ impl PhaseTerms {
         }
     }
 
-    /// What reviewers look at.
+    /// The kind of work that reviewers look at.
     pub fn subject(&self) -> Subject {
         match self.makes {
             Makes::Change | Makes::Whole { .. } => Subject::Code,
@@ -276,7 +276,7 @@ impl PhaseTerms {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Adopted {
-    /// Its sandbox.
+    /// The sandbox of the earlier run.
     pub sandbox: Sandbox,
     /// Its pull request.
     pub pull_request: Published,

@@ -8,7 +8,7 @@ const OBJECTION: &str = "said/objection/";
 const ASIDE: &str = "said/";
 const WAITS: &str = "waits/";
 
-/// What makes a repeated post findable. The kind decides what follows when it has been posted.
+/// The idempotency key of a post. The kind decides what follows when it has been posted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum PostKey {

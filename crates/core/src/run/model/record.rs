@@ -1,5 +1,5 @@
-//! What the agents of a run did, for people and for scripts: who worked how long and at what price, which
-//! commands it ran and what it asked for, what reviewers said, and what became of each remark.
+//! The record of a run's agents, for people and scripts: role, time and price, commands and permission
+//! requests, reviews, and the outcome of each remark.
 
 use super::comment_answer::FixerResult;
 use super::event::Note;
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 /// How many commands and permissions of one job are kept.
 const MOST_NOTES: usize = 200;
 
-/// What happened.
+/// The record of a run's agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Record {
@@ -33,7 +33,7 @@ pub struct Record {
     pub reviews: Vec<ReviewRecord>,
     /// The outcome of each finding.
     pub remarks: Vec<RemarkRecord>,
-    /// What each fixer's round changed beyond what it was asked to.
+    /// Changes of each fixer's round beyond its findings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<RoundRecord>,
     /// Ignored comments.
@@ -44,7 +44,7 @@ pub struct Record {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobRecord {
-    /// Which agent.
+    /// The agent's name in the settings.
     pub agent: String,
     /// As what.
     pub role: Role,
@@ -64,7 +64,7 @@ pub struct JobRecord {
     pub ended_at: Option<Timestamp>,
     /// Why it failed; `None` when it did not.
     pub failure: Option<String>,
-    /// Tokens.
+    /// The tokens used.
     pub usage: Usage,
     /// Cost, if the agent reports it.
     pub cost: Option<Cost>,
@@ -96,7 +96,7 @@ pub struct ReviewRecord {
     pub verdict: Option<Verdict>,
     /// Why there is none.
     pub failure: Option<String>,
-    /// What it found, under the name that reviewers answer with.
+    /// Its findings, under the names that reviewers answer with.
     #[serde(rename = "suggestions")]
     pub findings: Vec<Finding>,
     /// The commit it was given on.
@@ -123,13 +123,13 @@ pub struct RemarkRecord {
     pub note: String,
     /// Whether it was worked in.
     pub resolved: bool,
-    /// What the fixer did.
+    /// The fixer's result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<FixerResult>,
     /// From which review it is; `None` for what a person wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewOf>,
-    /// What the reviewer found.
+    /// The reviewer's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -251,7 +251,7 @@ impl Record {
         }
     }
 
-    /// What a domain says of a commit.
+    /// A domain's verdict on a commit.
     fn standing(&self, domain: Option<&Domain>, head: &CommitSha) -> Standing {
         let mut latest = self.reviews.iter().rev();
         let last = latest.find(|review| review.domain.as_ref() == domain);
@@ -266,7 +266,7 @@ impl Record {
         }
     }
 
-    /// What these domains together say of a commit.
+    /// The combined verdict of these domains on a commit.
     pub fn last_word(&self, domains: &[Option<Domain>], head: &CommitSha) -> LastWord {
         let all = domains.iter().map(|one| self.standing(one.as_ref(), head));
         let all: Vec<Standing> = all.collect();
@@ -369,15 +369,15 @@ impl Record {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SeverityTotals {
-    /// Blockers.
+    /// Findings of severity `blocker`.
     pub blocker: u32,
-    /// Majors.
+    /// Findings of severity `major`.
     pub major: u32,
-    /// Minors.
+    /// Findings of severity `minor`.
     pub minor: u32,
 }
 
-/// What a domain says of a commit.
+/// A domain's verdict on a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     /// It approves it.

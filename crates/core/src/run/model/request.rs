@@ -1,4 +1,4 @@
-//! What a person asked for.
+//! The request that starts a run.
 
 use super::level::Level;
 use super::phase_terms::{PhaseTerms, WatchTerms};
@@ -11,12 +11,12 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a person asked for, with every setting it depends on. A later change of the settings does
-/// not change a run that has begun.
+/// A person's request, with every setting it depends on. A later change of the settings does not
+/// change a run that has begun.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
-    /// Which command.
+    /// The command, with its terms.
     pub kind: RunKind,
     /// The task as it was given.
     pub task: String,
@@ -41,13 +41,13 @@ pub struct Request {
     pub idle_timeout: Duration,
     /// How long the agent may work.
     pub total_timeout: Duration,
-    /// What the run may use.
+    /// The run's limits on tokens and cost.
     pub budget: Budget,
     /// How often an agent may ask for a permission.
     pub max_escalations: u32,
     /// Where the work goes besides the branch.
     pub publish: Publish,
-    /// What becomes of the sandbox.
+    /// Whether the sandbox stays when the run ends.
     pub after_end: AfterEnd,
     /// Untracked files to bring along.
     pub copy: Vec<String>,
@@ -175,7 +175,7 @@ pub struct LineTerms {
     /// How long the cruise may take in all.
     #[serde(default = "max_age")]
     pub max_age: Duration,
-    /// What it must show before it counts as done.
+    /// The acceptance level: what the cruise must show before it counts as done.
     #[serde(default)]
     pub level: Level,
     /// How what landed there is brought to the base.
@@ -237,7 +237,7 @@ pub struct TaskOrder {
     pub request: Request,
 }
 
-/// What a cruise of an earlier version may take.
+/// The default time limit for cruises of earlier versions.
 fn max_age() -> Duration {
     Duration::from_secs(7 * 24 * 60 * 60)
 }
@@ -246,7 +246,7 @@ fn max_age() -> Duration {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "to")]
 pub enum Publish {
-    /// Nowhere.
+    /// Nowhere: the run only makes a branch.
     BranchOnly,
     /// Into a pull request.
     PullRequest {
@@ -265,11 +265,11 @@ impl Publish {
     }
 }
 
-/// What becomes of the sandbox when the run ends.
+/// The fate of the sandbox when the run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AfterEnd {
-    /// It goes.
+    /// The sandbox is removed.
     Remove,
     /// It stays, because the person asked for it.
     Stay,

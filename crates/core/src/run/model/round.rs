@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub struct Round {
     /// Which, from 1; the first agent's is 0.
     pub number: u32,
-    /// What for.
+    /// The purpose of the round.
     pub job: RoundJob,
     /// The current step.
     pub step: RoundStep,
@@ -24,7 +24,7 @@ pub struct Round {
     pub answers: Vec<CommentAnswer>,
 }
 
-/// What a round is for.
+/// The purpose of a round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "job")]
 pub enum RoundJob {
@@ -58,18 +58,18 @@ pub enum RoundStep {
     Apply {
         /// The file.
         path: String,
-        /// What is replaced.
+        /// The replacements to make.
         edits: Vec<Replacement>,
     },
     /// The agent works.
     Agent,
-    /// What it left is being committed.
+    /// The agent's leftovers are being committed.
     Commit,
     /// The agent failed: its work is being saved, and the sandbox goes back to the last commit.
     RollBack {
         /// Why it failed.
         why: String,
-        /// What its comments lose by it.
+        /// The penalty for the round's comments.
         cost: RollBackCost,
     },
     /// The plan is being read and checked.
@@ -84,17 +84,17 @@ pub enum RoundStep {
     Open,
     /// The author of this comment is being answered.
     Reply {
-        /// Which.
+        /// The version of the comment.
         key: CommentVersion,
     },
     /// The thread of this comment is being resolved.
     Resolve {
-        /// Which.
+        /// The version of the comment.
         key: CommentVersion,
     },
 }
 
-/// What the comments of an agent that failed lose.
+/// The penalty for the comments of an agent that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RollBackCost {
@@ -104,7 +104,7 @@ pub enum RollBackCost {
     Try,
 }
 
-/// What a fixer's round changed beyond its findings.
+/// Changes of a fixer's round beyond its findings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RoundRecord {

@@ -28,9 +28,9 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
-    /// Its id.
+    /// The run's id.
     pub id: RunId,
-    /// What was asked for; `None` before the request has arrived.
+    /// The request; `None` before it has arrived.
     pub request: Option<Arc<Request>>,
     /// When it was asked for.
     pub started_at: Option<Timestamp>,
@@ -46,7 +46,7 @@ pub struct Run {
     pub timers: BTreeMap<Timer, Timestamp>,
     /// Work that was saved because it was safe nowhere else.
     pub kept: Vec<KeptWork>,
-    /// What the agents used.
+    /// Tokens and cost of the run's own agents.
     pub spent: Spent,
     /// Usage reported by agents that have not ended.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -54,22 +54,22 @@ pub struct Run {
     /// Writes that wait for their turn on the forge, and until when.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub forge_waits: BTreeMap<EffectKey, Timestamp>,
-    /// What the run made.
+    /// The run's branch, commits and pull request.
     pub work: Work,
     /// The layers of isolation that held its agents and its verification, and the missing ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<Layer>,
     /// Things a person should know that did not stop the run.
     pub warnings: Vec<String>,
-    /// What it posted on the forge, by the effect that did.
+    /// The run's posts on the forge, by the effect that made them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub posts: Vec<OwnPost>,
-    /// What a person was told at once.
+    /// Notifications, sent and pending.
     #[serde(default, skip_serializing_if = "Notices::is_empty")]
     pub notices: Notices,
     /// The state of its flow.
     pub flow: Flow,
-    /// What a person granted beyond the budget that was asked for.
+    /// The budget that a person added to the requested one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granted: Option<Budget>,
     /// Whether a person or a signal asked for a stop.
@@ -99,7 +99,7 @@ pub enum Flow {
     Awaiting,
     /// One agent in one transient sandbox.
     Spawn {
-        /// Its stage.
+        /// How far the run is.
         stage: SpawnStage,
     },
     /// One sandbox, one branch and one pull request: a team, or a phase of a cruise.
@@ -109,14 +109,14 @@ pub enum Flow {
     },
     /// Tasks that are built by child runs.
     Cruise {
-        /// What it knows besides its children.
+        /// The cruise's state besides its children.
         #[serde(default)]
         build: Box<Build>,
     },
 }
 
 impl Flow {
-    /// What the agents of this flow did, where the flow keeps a record.
+    /// The record of this flow's agents, if the flow keeps one.
     pub fn record(&self) -> Option<&Record> {
         match self {
             Flow::Phase { phase } => Some(&phase.record),
@@ -136,7 +136,7 @@ impl Flow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OwnPost {
-    /// Which.
+    /// The comment on the forge.
     pub comment: CommentRef,
     /// The effect that posted it.
     pub effect: EffectKey,
@@ -222,7 +222,7 @@ impl Run {
         }
     }
 
-    /// Its parent.
+    /// The parent, if this run is a child.
     pub fn parent(&self) -> Option<&Parent> {
         self.request.as_ref()?.parent.as_ref()
     }
@@ -237,7 +237,7 @@ impl Run {
         self.children.values().any(Child::is_live)
     }
 
-    /// What its agents and those of its children used, as far as they reported.
+    /// Tokens and cost of its agents and those of its children, as far as they reported.
     pub fn spent_in_all(&self) -> Spent {
         let children = self.children.values().map(Child::spent);
         children.fold(self.spent, Spent::plus)
@@ -282,8 +282,8 @@ impl Run {
         self.granted = Some(self.granted.unwrap_or(nothing).plus(more));
     }
 
-    /// What an agent that is started for this effect now may use. An earlier one may have been
-    /// started for it and have died with its owner.
+    /// The budget of an agent that is started for this effect now. An earlier agent may have been
+    /// started for it and may have died with its owner.
     pub fn budget_for(&self, key: &EffectKey) -> Budget {
         let used = self.using.get(key).copied().unwrap_or_default();
         let agents = self.pending.iter().filter_map(|(key, effect)| {
@@ -304,7 +304,7 @@ impl Run {
         }
     }
 
-    /// What the run may use, with what a person granted since.
+    /// The run's budget, with what a person granted since.
     pub fn budget(&self) -> Budget {
         let asked = self.request.as_ref().map(|request| request.budget);
         let asked = asked.unwrap_or_default();
@@ -331,7 +331,8 @@ impl Run {
         SandboxId::new(self.id.as_str())
     }
 
-    /// What a person wrote in the task. An agent wrote the task of a child, unless that plans.
+    /// The words of the task that a person wrote. An agent wrote the task of a child, unless that
+    /// plans.
     pub fn said(&self) -> Said {
         let request = self.request.as_ref().filter(|request| {
             request.parent.is_none() || matches!(request.kind, RunKind::Cruise(_))

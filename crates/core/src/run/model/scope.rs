@@ -1,4 +1,4 @@
-//! Which files a task is about, and which of them its agents may not change.
+//! The files of a task, and those that its agents may not change.
 
 use crate::forge::inline::FileDiff;
 use crate::test_files::is_test_file;
@@ -13,10 +13,10 @@ const MOST_FILES: usize = 50;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskScope {
-    /// What it is about; everything where there are none.
+    /// Globs of the task's files; empty means all files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
-    /// What holds its checks.
+    /// Globs of the files that hold the task's checks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
     /// Other files that are not its to change.

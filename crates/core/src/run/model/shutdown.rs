@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Shutdown {
-    /// What is being done.
+    /// The current step.
     pub step: ShutdownStep,
     /// The status it will have.
     pub status: OutcomeStatus,
@@ -19,7 +19,7 @@ pub struct Shutdown {
     /// Where the uncommitted work in the sandbox was saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<CommitSha>,
-    /// What is brought up to date on the pull request at the end.
+    /// Last updates of the pull request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub posts: Vec<ForgeAct>,
 }

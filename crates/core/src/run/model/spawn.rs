@@ -16,7 +16,7 @@ pub enum SpawnStage {
     },
     /// The model is away; a timer starts the agent again.
     WaitingForModel {
-        /// What happened.
+        /// The outage, in one line.
         why: String,
         /// How often in a row that happened.
         outages: u32,
@@ -26,7 +26,7 @@ pub enum SpawnStage {
         /// The limit, in words.
         why: String,
     },
-    /// What it left is being committed.
+    /// The agent's leftovers are being committed.
     CommittingWork,
     /// The branch is being pushed.
     Pushing,

@@ -1,9 +1,9 @@
-//! What tasks cost that were built before.
+//! Costs of earlier tasks, as the basis of an estimate.
 
 use crate::agent::Cost;
 use serde::{Deserialize, Serialize};
 
-/// What tasks cost that landed before: half of them between these two.
+/// The cost of earlier tasks that landed: half of them lie between these two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskCosts {

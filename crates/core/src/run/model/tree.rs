@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub struct Child {
     /// The task it works on.
     pub task: TaskId,
-    /// Its stage.
+    /// How far the child is.
     pub stage: ChildStage,
     /// Its share of the parent's budget so far.
     pub granted: Budget,
@@ -48,9 +48,9 @@ pub enum ChildStage {
 pub struct ChildReport {
     /// Counts the reports of one child, from 1.
     pub number: u32,
-    /// What it does.
+    /// The child's state.
     pub state: ChildState,
-    /// What it may use: a grant has arrived once it is reported.
+    /// The child's budget: a grant has arrived once it is reported.
     pub budget: Budget,
     /// Usage of its agents and of its children.
     pub spent: Spent,
@@ -60,13 +60,13 @@ pub struct ChildReport {
     pub head_sha: Option<CommitSha>,
     /// Its pull request.
     pub pull_request: Option<Published>,
-    /// What its agent left for those who build on it.
+    /// The handoff of its agent to those who build on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<Handoff>,
     /// The plan that it wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
-    /// What programs showed of the commits that go to the base.
+    /// The results of the checks of the commits that go to the base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked: Option<Checked>,
     /// Changed files that its task is not about.
@@ -83,7 +83,7 @@ pub struct ChildReport {
     pub merged: Option<CommitSha>,
 }
 
-/// What a child does, as far as its parent must know.
+/// The state of a child, as far as its parent must know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "state")]
 pub enum ChildState {
@@ -101,20 +101,20 @@ pub enum ChildState {
     },
     /// It ends like this.
     Ended {
-        /// Its outcome.
+        /// Whether the child succeeded.
         status: OutcomeStatus,
         /// Why, where it did not succeed.
         failure: Option<Problem>,
     },
 }
 
-/// What a parent and its child tell each other.
+/// A message between a parent and its child.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "message")]
 pub enum RunMessage {
     /// Starts a child. Starting it again finds it there.
     StartRun {
-        /// What it is to do.
+        /// The child's request.
         request: Box<Request>,
     },
     /// Asks something of a child.
@@ -149,7 +149,7 @@ impl Child {
         self.stage != ChildStage::Ended
     }
 
-    /// What it used, as far as it reported.
+    /// The tokens and cost that it reported.
     pub fn spent(&self) -> Spent {
         self.report
             .as_ref()

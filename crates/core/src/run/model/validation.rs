@@ -1,4 +1,4 @@
-//! What a validator said of one commit, and what programs made of it.
+//! A validator's opinion of one commit, checked by programs.
 
 use super::line::{Receipt, ReceiptResult};
 use crate::agent::answer::{AuditSeverity, Cited, ProofCommand, Standing, ValidatorAnswer};
@@ -13,7 +13,7 @@ pub struct JudgeCheck {
     pub task: TaskId,
     /// The entry's id within its task.
     pub id: String,
-    /// What must be true, in the words of the plan.
+    /// The acceptance criterion, in the words of the plan.
     pub criterion: String,
 }
 
@@ -31,7 +31,7 @@ pub struct Validation {
     pub answer: Option<ValidatorAnswer>,
 }
 
-/// What came of a validator's answer about one commit.
+/// A validator's opinion of one commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Opinion {
@@ -41,7 +41,7 @@ pub struct Opinion {
     /// Its findings, the worst first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<AuditFinding>,
-    /// What was built though no task asks for it.
+    /// Things that were built although no task asks for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub additions: Vec<String>,
     /// Why it gave no usable answer.
@@ -59,9 +59,9 @@ pub struct JudgedEntry {
     pub id: String,
     /// How it stands, in the validator's opinion.
     pub status: Standing,
-    /// What counts.
+    /// The result that counts, once programs checked the validator's.
     pub result: ReceiptResult,
-    /// What the validator notes.
+    /// The validator's note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The files that show it; all of them are there.
@@ -70,7 +70,7 @@ pub struct JudgedEntry {
     /// The command that the validator gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<ProofCommand>,
-    /// What came of that command.
+    /// The result of that command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<Receipt>,
     /// Why it counts like this, where the validator's word alone does not say it.
@@ -84,7 +84,7 @@ pub struct JudgedEntry {
 pub struct AuditFinding {
     /// How bad it is.
     pub severity: AuditSeverity,
-    /// What is wrong, in one line.
+    /// The problem, in one line.
     pub title: String,
     /// The place that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ pub struct AuditFinding {
 pub struct Confirmed {
     /// The command.
     pub proof: ProofCommand,
-    /// What came of it.
+    /// The result of that command.
     pub receipt: Receipt,
 }
 

@@ -1,4 +1,4 @@
-//! What polling a pull request has found so far.
+//! The state of a watched pull request.
 
 use super::phase_terms::WatchTerms;
 use super::post_key::PostKey;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// How many approvals are remembered.
 const MOST_APPROVALS: usize = 100;
 
-/// What the watch knows.
+/// The state of a watched pull request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Watch {
@@ -62,10 +62,10 @@ pub struct Watch {
     /// Readings in a row that were needed for a conclusion and failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unheard: u32,
-    /// What is to be said on the pull request besides the answers, by its key.
+    /// Posts to make on the pull request besides the answers, by their keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub to_say: BTreeMap<PostKey, String>,
-    /// What was said there, by its key.
+    /// Keys of the posts that were made there.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub said: BTreeSet<PostKey>,
     /// When a person last said that a review is complete, by the forge's clock.
@@ -99,7 +99,7 @@ pub struct Heard {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Objected {
-    /// Who.
+    /// The login of the person who objects.
     pub by: String,
     /// The commit it was given on, where the forge says.
     pub head: Option<CommitSha>,
@@ -107,11 +107,11 @@ pub struct Objected {
     pub url: Option<String>,
 }
 
-/// What a person wrote while a merge was under way.
+/// A comment that a person wrote while a merge was under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Interrupted {
-    /// Who.
+    /// The login of the person who wrote it.
     pub by: String,
     /// The first line of it.
     pub words: String,

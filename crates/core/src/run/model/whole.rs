@@ -1,4 +1,4 @@
-//! What a cruise built, as a whole: looked at, checked and brought to the base.
+//! The last stage of a cruise: its combined commits, reviewed, checked and merged into the base.
 
 use super::level::Level;
 use super::line::{ContractCheck, Receipt};
@@ -15,7 +15,7 @@ pub struct WholeTerms {
     pub head: CommitSha,
     /// The pull request that brings them to the base.
     pub pull_request: Published,
-    /// What landed, in one sentence.
+    /// The landed tasks, in one sentence.
     pub landed: String,
     /// Whether the plan's file is taken out before they land.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -23,13 +23,13 @@ pub struct WholeTerms {
     /// Whether the domains look at all of it once more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reviewed: bool,
-    /// What programs must show of it.
+    /// The acceptance criteria that programs check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contract: Vec<ContractCheck>,
-    /// What a validator judges of it.
+    /// The acceptance criteria that a validator judges.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judged: Vec<JudgeCheck>,
-    /// What it must show before it counts as done.
+    /// The acceptance level: what the cruise must show before it counts as done.
     #[serde(default)]
     pub level: Level,
     /// How many fixer rounds there are for what those programs do not show.
@@ -41,7 +41,7 @@ pub struct WholeTerms {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Whole {
-    /// What the programs showed, and of which commit.
+    /// The results of the checks, with their commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checked: Option<Checked>,
     /// The validator that was asked last.
@@ -75,15 +75,15 @@ pub struct Whole {
     pub red: Option<String>,
 }
 
-/// What programs showed of one commit.
+/// The results of the checks of one commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checked {
     /// The commit.
     pub commit: CommitSha,
-    /// What came of each check, in order.
+    /// The result of each check, in order.
     pub receipts: Vec<Receipt>,
-    /// What a validator said of the rest, once that is checked.
+    /// The validator's opinion of the rest, once it is checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opinion: Option<Opinion>,
 }

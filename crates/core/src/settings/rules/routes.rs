@@ -282,7 +282,7 @@ impl Checked<'_> {
     }
 }
 
-/// What is wrong with a readiness condition.
+/// Describes the mistake in a readiness condition, if there is one.
 fn wrong_probe(key: &str, probe: &ReadyProbe) -> Option<String> {
     let ReadyProbe { line, port, path } = probe;
     Some(match (line, port, path) {

@@ -43,7 +43,7 @@ fn any_key() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// What the check lets through decodes: the place of every mistake is known.
+    /// Every text that passes the check decodes: the place of every mistake is known.
     #[test]
     fn any_value_at_any_key_is_accepted_or_blamed_on_its_line(key in any_key(), value in any_value()) {
         let text = format!("\n{key} = {value}\n");

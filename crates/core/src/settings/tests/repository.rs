@@ -1,4 +1,4 @@
-//! What a repository's `drive.toml` can say, over the user's own file.
+//! Tests of a repository's `drive.toml` over the user's own file.
 
 use super::*;
 use crate::agent::reach;

@@ -13,9 +13,9 @@ pub struct JvmProject {
 /// A build tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JvmTool {
-    /// Maven.
+    /// Apache Maven.
     Maven,
-    /// Gradle.
+    /// The Gradle build tool.
     Gradle,
 }
 

@@ -1,4 +1,4 @@
-//! Which source files a build never names: neither its commands nor a file that these name.
+//! Finds source files that a build never names, neither in its commands nor in files that these name.
 
 use globset::{Glob, GlobMatcher};
 use std::collections::{BTreeMap, BTreeSet};

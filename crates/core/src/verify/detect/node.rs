@@ -40,15 +40,15 @@ pub enum Installed {
 /// The package manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeManager {
-    /// npm.
+    /// The npm CLI.
     Npm,
-    /// pnpm.
+    /// The pnpm CLI.
     Pnpm,
     /// Yarn 1.
     YarnClassic,
     /// Yarn 2 and later.
     YarnBerry,
-    /// Bun.
+    /// The Bun runtime.
     Bun,
 }
 

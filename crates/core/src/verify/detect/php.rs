@@ -15,7 +15,7 @@ pub struct PhpProject {
 pub enum PhpRunner {
     /// The script `test` of Composer.
     Script,
-    /// PHPUnit.
+    /// The PHPUnit runner.
     Phpunit,
 }
 

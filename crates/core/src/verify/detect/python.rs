@@ -24,11 +24,11 @@ pub struct PythonProject {
 /// What installs a Python project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PythonManager {
-    /// uv.
+    /// Astral's uv.
     Uv,
-    /// Poetry.
+    /// Python Poetry.
     Poetry,
-    /// PDM.
+    /// The PDM package manager.
     Pdm,
     /// Hatch, with the environment that has the tests' dependencies.
     Hatch(String),

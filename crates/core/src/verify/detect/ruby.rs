@@ -13,7 +13,7 @@ pub struct RubyProject {
 /// What runs the tests of a Ruby project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RubyRunner {
-    /// RSpec.
+    /// The RSpec runner.
     Rspec,
     /// The task `test` of Rake.
     Rake,

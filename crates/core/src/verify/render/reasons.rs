@@ -1,4 +1,4 @@
-//! What a verification says for and against a commit, as single statements.
+//! The reasons for and against a commit, as single statements.
 
 use super::place::{self, Place};
 use super::words::{is_red, stage_title};

@@ -1,5 +1,5 @@
-//! How many tests failed, by the summaries of runners that count tests. Go counts packages, and Maven
-//! prints each number twice.
+//! Counts failed tests in the summaries of test runners. Go counts packages, and Maven prints each
+//! number twice.
 
 use super::runners::{self, count, numbered, pairs};
 

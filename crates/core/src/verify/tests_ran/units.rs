@@ -1,4 +1,4 @@
-//! Which parts of a workspace ran tests: the binaries of Cargo and the packages of Go.
+//! Finds the parts of a workspace that ran tests: the binaries of Cargo and the packages of Go.
 
 use super::runners::{self, Said};
 use crate::process::Stream;

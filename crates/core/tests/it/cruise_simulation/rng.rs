@@ -1,6 +1,6 @@
 //! A small generator of random numbers: the same seed gives the same cruise everywhere.
 
-/// SplitMix64.
+/// SplitMix64, a seeded random generator.
 #[derive(Clone)]
 pub struct Rng(u64);
 

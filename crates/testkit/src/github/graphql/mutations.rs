@@ -1,4 +1,4 @@
-//! What GraphQL changes.
+//! GraphQL mutations of the simulated GitHub.
 
 use super::super::actions::Proposal;
 use super::super::http::Refusal;

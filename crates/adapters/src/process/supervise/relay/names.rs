@@ -1,4 +1,4 @@
-//! Which address inside stands for which host.
+//! The loopback addresses that stand for hosts inside a network namespace.
 
 use super::dns::{Answer, Query};
 use drive_core::network::{Host, Reach, Refused};

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 type Changes = BTreeSet<String>;
 
-/// SplitMix64.
+/// SplitMix64, a seeded random generator.
 pub(super) struct Rng(pub(super) u64);
 
 impl Rng {

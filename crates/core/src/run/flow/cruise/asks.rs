@@ -1,4 +1,4 @@
-//! What people decide about a cruise and its tasks.
+//! Applies people's decisions about a cruise and its tasks.
 
 use super::super::super::model::{Ask, Build, Effect, Flow, OutcomeStatus, Run, TaskState, Timer};
 use super::super::tree;

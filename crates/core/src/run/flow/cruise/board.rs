@@ -1,4 +1,4 @@
-//! What can start: the tasks of a cruise, and how far each of them is.
+//! The state of a cruise's tasks: ready, held or blocked.
 
 use super::super::super::model::{BuildTerms, Flow, Run, TaskState};
 use super::super::tree;

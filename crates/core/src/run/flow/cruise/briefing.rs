@@ -1,5 +1,5 @@
-//! What the agent of a task is told: the task, what must be true, what agents before it left, and
-//! what went wrong.
+//! The briefing of a task's agent: the task, its acceptance criteria, handoffs of earlier tasks, and
+//! earlier failures.
 
 use super::super::super::model::{Build, Diagnosis, TaskRecord, TaskState};
 use crate::agent::answer::{Added, Handoff};

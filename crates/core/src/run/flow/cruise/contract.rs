@@ -1,4 +1,4 @@
-//! What programs must show of a plan.
+//! The checks of a plan that programs perform.
 
 use super::super::super::model::{Build, ContractCheck, JudgeCheck, TaskState};
 use crate::ids::TaskId;

@@ -1,5 +1,5 @@
-//! What the pull request of a cruise says: the description with a row for every task, and the comment
-//! at the end.
+//! Texts of a cruise's pull request: the description with a row for every task, and the closing
+//! comment.
 
 use super::super::super::model::{
     Build, Flow, OutcomeStatus, Published, Request, Run, TaskRecord, TaskState,

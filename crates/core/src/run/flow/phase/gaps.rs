@@ -1,4 +1,4 @@
-//! What the commits of a cruise had to show and do not.
+//! Acceptance criteria that the commits of a cruise do not meet.
 
 use super::super::super::model::{
     AuditFinding, Checked, JudgedEntry, Level, Receipt, ReceiptResult, WholeTerms,

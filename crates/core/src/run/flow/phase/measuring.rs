@@ -1,4 +1,4 @@
-//! What a fixer's round changed: which findings it touched, and what it changed beyond them.
+//! Measures a fixer's round: the findings it touched, and its changes beyond them.
 
 use super::super::super::model::{
     ChangedLines, Makes, PLAN_PATH, ReviewOf, Round, RoundJob, RoundRecord, changed_tests,

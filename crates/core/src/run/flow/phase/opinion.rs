@@ -1,4 +1,4 @@
-//! What counts of a validator's answer, once programs have checked it.
+//! Checks a validator's answer with programs.
 //!
 //! A validator that says "implemented" must name a file that is there; one that says "missing" must
 //! give a command that fails. Everything else is an entry without evidence.

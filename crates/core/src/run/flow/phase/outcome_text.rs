@@ -1,5 +1,5 @@
-//! How a change stands, in one line: the beginning of the description and of the summary. It approves
-//! nothing that the commit status does not.
+//! One-line outcome of a change, for the description and the summary. It approves nothing that the
+//! commit status does not.
 
 use super::super::super::model::{DoneWhen, Phase, PhaseEnd, Request, Run};
 use super::super::public_text::public;

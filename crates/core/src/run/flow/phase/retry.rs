@@ -1,4 +1,4 @@
-//! What a phase tries again: failed effects, and agents whose model is unavailable.
+//! Retries of a phase: failed effects, and agents whose model is unavailable.
 
 use super::super::super::model::{Effect, HoldFor, Pause, Retry, Timer};
 use super::super::outage;

@@ -1,4 +1,4 @@
-//! What people and fixers read about the commits of a cruise that go to the base.
+//! Texts about the combined commits of a cruise, for people and fixers.
 
 use super::super::super::model::{
     DoneWhen, Opinion, Phase, PhaseTerms, Receipt, ReceiptResult, Run,

@@ -1,4 +1,4 @@
-//! What a reviewer said of an older commit, and what became of it.
+//! Follows a reviewer's earlier findings across commits.
 
 use super::super::super::model::{
     Answer, Entry, FixerResult, Life, Remark, RemarkRecord, ReviewOf, ReviewRecord,

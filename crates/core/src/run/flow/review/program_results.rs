@@ -1,4 +1,4 @@
-//! What programs found out about the commit under review, for reviewers.
+//! Results of verification for the reviewers of a commit.
 
 use super::super::phase::PhaseFlow;
 use crate::forge::checks::CheckState;

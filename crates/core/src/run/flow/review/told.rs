@@ -1,4 +1,4 @@
-//! What several reviews of one commit tell, each thing once.
+//! Combines several reviews of one commit without repeats.
 
 use super::super::super::model::ReviewRecord;
 use crate::agent::answer::Finding;

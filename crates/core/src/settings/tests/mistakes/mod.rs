@@ -7,7 +7,7 @@ mod values;
 
 use super::*;
 
-/// What a user sees of one text: origin, message and hint of each mistake.
+/// The mistakes in a text, as a user sees them: origin, message and hint.
 fn mistakes(text: &str) -> Vec<String> {
     let findings = resolve(&[file(text)]).expect_err(text).0;
     let shown = findings.iter().map(|finding| match &finding.hint {

@@ -1,4 +1,4 @@
-//! How the mistakes of a file are put together and shown.
+//! Tests of how the mistakes of a file are collected and shown.
 
 use super::*;
 use crate::problem::Kind;
