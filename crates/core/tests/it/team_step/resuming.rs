@@ -78,10 +78,7 @@ fn posts(scene: &Scene) -> BTreeMap<String, u32> {
             ..
         } = effect
         {
-            let key = idempotency_key
-                .clone()
-                .expect("a key of its own")
-                .to_string();
+            let key = idempotency_key.as_ref().unwrap().to_string();
             *posts.entry(key).or_default() += 1;
         }
     }
@@ -144,10 +141,8 @@ fn posts_next(run: &Run, name: &str, key: &str) -> bool {
         Effect::OnForge {
             idempotency_key, ..
         } => {
-            effect.name() == name
-                && idempotency_key
-                    .as_ref()
-                    .is_some_and(|k| k.to_string().starts_with(key))
+            let its = idempotency_key.as_ref().map(ToString::to_string);
+            effect.name() == name && its.is_some_and(|its| its.starts_with(key))
         }
         _ => false,
     })
