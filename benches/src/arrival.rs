@@ -1,6 +1,6 @@
-//! How long a comment takes from its arrival until the agent that answers it runs: told by a webhook,
-//! and told by `drive cruise fix`, there and on the local forge. Without either it would wait for the
-//! next look, up to `cruise.poll_max`.
+//! The time from the arrival of a comment until the agent that answers it runs: announced by a webhook,
+//! and by `drive cruise fix`, there and on the local forge. Without either it would wait for the next
+//! poll, up to `cruise.poll_max`.
 
 use crate::fleet::{self, is_waiting, status_of, until};
 use crate::place::{Place, succeed};

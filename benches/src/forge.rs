@@ -1,4 +1,4 @@
-//! What watching pull requests costs: requests and bytes in an hour of simulated time, and memory.
+//! The cost of watching pull requests: requests and bytes in an hour of simulated time, and memory.
 //!
 //! The plain way asks for the three comment lists of each pull request by itself, every time.
 

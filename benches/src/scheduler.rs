@@ -1,5 +1,5 @@
-//! What the core takes to decide what is next in a cruise of 1,000 tasks. A plan may have 200: the run
-//! is given a larger one that was not checked.
+//! The time that the core needs to choose the next step in a cruise of 1,000 tasks. A plan may have
+//! 200: the run is given a larger one that was not checked.
 
 use crate::common::{at, pull_request, request, team_request};
 use crate::table::Row;

@@ -1,4 +1,4 @@
-//! How well reviews work: small changes with one seeded defect, and clean ones, reviewed by any agent.
+//! Measures reviews: small changes with one seeded defect, and clean ones, reviewed by any agent.
 //!
 //! Each case of `benches/reviews` becomes a temporary repository. A scripted primary applies the change,
 //! the agent under test reviews it once, and the findings are compared with the defect.

@@ -14,7 +14,7 @@ use serde::Serialize;
 pub(crate) struct AuditDocument {
     #[schemars(length(min = 1))]
     cruise_id: String,
-    /// How it ended, in one line.
+    /// The outcome, in one line.
     outcome: String,
     /// The acceptance level: what the cruise had to show before it counted as done.
     level: &'static str,
@@ -29,9 +29,9 @@ pub(crate) struct AuditDocument {
     gaps: Vec<String>,
     /// Comments of people and programs on the pull requests, and their outcome.
     comments: Vec<SaidDocument>,
-    /// How the tasks landed.
+    /// Landings of the tasks.
     trains: TrainsDocument,
-    /// How many tasks were built at once on average; null before one ended.
+    /// Number of tasks built in parallel, on average; null before one ended.
     parallelism: Option<f64>,
     phases: Vec<PhaseCost>,
     roles: Vec<RoleCost>,
@@ -44,7 +44,7 @@ struct TaskDocument {
     title: String,
     status: TaskStatus,
     evidence: Vec<EvidenceDocument>,
-    /// How many runs were started for it.
+    /// Number of runs that were started for it.
     attempts: usize,
     /// Work that the agent reports as not done.
     undone: Vec<String>,
@@ -110,23 +110,23 @@ struct SaidDocument {
     became: String,
 }
 
-/// How the tasks of a cruise landed.
+/// Landings of a cruise's tasks.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct TrainsDocument {
-    /// How often the branch moved to a tree that passed.
+    /// Number of times the branch moved to a tree that passed.
     landings: u32,
     /// The most tasks that landed in one move.
     longest: u32,
-    /// How many merged trees were verified.
+    /// Number of merged trees that were verified.
     verified: u32,
-    /// How many of them did not pass.
+    /// Number of them that did not pass.
     red: u32,
-    /// How many could not be verified.
+    /// Number of them that could not be verified.
     unknown: u32,
-    /// How many passed only when a stage ran again.
+    /// Number of them that passed only when a stage ran again.
     flaky: u32,
-    /// How often tasks conflicted in a file.
+    /// Number of times that tasks conflicted in a file.
     conflicts: u32,
 }
 
@@ -148,9 +148,9 @@ struct PhaseCost {
 #[serde(rename_all = "camelCase")]
 struct RoleCost {
     role: &'static str,
-    /// How many agents were started.
+    /// Number of agents that were started.
     agents: u32,
-    /// How long they worked in all.
+    /// Their total working time.
     duration_ms: i64,
     tokens: u64,
     #[schemars(range(min = 0))]

@@ -16,7 +16,7 @@ pub(crate) struct ConfigDocument {
     /// The files they are read from, later ones over earlier ones.
     files: Vec<SettingsFile>,
     settings: Settings,
-    /// Where each value came from, by its dotted path.
+    /// The source of each value, by its dotted path.
     origins: BTreeMap<String, SettingOrigin>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct SettingsFile {
     pub(crate) exists: bool,
 }
 
-/// Where a value came from.
+/// The source of a value.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "from")]
 enum SettingOrigin {

@@ -173,7 +173,7 @@ pub(crate) struct CruiseSummary {
     cost_usd: Option<f64>,
     /// Tokens, without those read from the model's cache.
     tokens: Option<u64>,
-    /// How it ended; null while it has not.
+    /// The outcome; null while it has none.
     status: Option<RunStatus>,
 }
 
@@ -226,7 +226,7 @@ enum CommentLife {
     },
 }
 
-/// How a comment was dealt with.
+/// The result of a comment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CommentOutcome {

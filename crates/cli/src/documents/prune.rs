@@ -19,6 +19,6 @@ pub(crate) struct PruneDocument {
     /// Refs of saved work that is deleted.
     #[schemars(inner(regex(pattern = "^refs/drive/kept/")))]
     pub(crate) kept: Vec<String>,
-    /// How much the logs and the reports take.
+    /// Size of the logs and the reports.
     pub(crate) bytes: u64,
 }

@@ -18,7 +18,7 @@ pub(crate) struct RecordDocument {
     jobs: Vec<JobDocument>,
     /// Every review, in order.
     reviews: Vec<ReviewDocument>,
-    /// How many findings of each severity the reviews for security had, each counted once.
+    /// Number of security findings of each severity, each counted once.
     security_findings: run::SeverityTotals,
     /// The outcome of each finding of a reviewer.
     remarks: Vec<RemarkDocument>,
@@ -33,7 +33,7 @@ pub(crate) struct RecordDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RoundDocument {
-    /// Which, from 1.
+    /// The round's number, from 1.
     number: u32,
     /// The commit that it left.
     head: Option<String>,
@@ -41,7 +41,7 @@ struct RoundDocument {
     /// names no place.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     outside: Vec<review::ChangedPlace>,
-    /// How many more there are.
+    /// Number of places that are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     more: u64,
 }
@@ -57,7 +57,7 @@ struct JobDocument {
     /// The agent's name in the settings.
     agent: String,
     role: agent::Role,
-    /// How it was started, without secrets.
+    /// The command that started it, without secrets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     argv: Vec<String>,
     round: u32,
@@ -113,7 +113,7 @@ struct ReviewDocument {
     /// The commit that was reviewed.
     #[serde(skip_serializing_if = "Option::is_none")]
     head: Option<String>,
-    /// How many of its findings were touched afterwards; absent before the first round after it.
+    /// Number of its findings that were touched afterwards; absent before the first round after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     resolution: Option<review::Resolution>,
 }
@@ -138,7 +138,7 @@ struct SuggestionDocument {
     #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<String>,
     severity: agent::answer::Severity,
-    /// How sure the reviewer is, in percent.
+    /// The reviewer's confidence, in percent.
     confidence: agent::answer::Confidence,
     /// Whether it was there before the change; such a finding does not stand against a merge.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

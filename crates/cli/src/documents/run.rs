@@ -35,7 +35,7 @@ use serde_json::Value;
 pub(crate) struct RunDocument {
     #[serde(flatten)]
     pub(crate) run: RunSummary,
-    /// How much the branch changes; null where that was not counted.
+    /// Size of the branch's changes; null if it was not counted.
     pub(crate) changes: Option<Changes>,
     /// The background process that owns a detached cruise.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,7 +139,7 @@ pub(crate) struct RunSummary {
     run_id: String,
     /// Null for a run that has no request yet.
     kind: Option<RunCommand>,
-    /// How it ended; null for a run that has not ended.
+    /// The outcome; null for a run that has not ended.
     pub(crate) status: Option<RunStatus>,
     /// The reason for its wait, with the command where only a person can end the wait; null while
     /// the run works or is over.
@@ -212,7 +212,7 @@ struct VerificationSummary {
     base_sha: Sha,
 }
 
-/// How much a branch changes.
+/// Size of a branch's changes.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Changes {
@@ -227,7 +227,7 @@ pub(crate) struct Changes {
     listed: Vec<ChangedFile>,
 }
 
-/// How much one file changes.
+/// Size of the changes of one file.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ChangedFile {
@@ -239,7 +239,7 @@ struct ChangedFile {
 }
 
 mirror! {
-    /// How a run ended.
+    /// The outcome of a run.
     #[serde(rename_all = "camelCase")]
     RunStatus = run::OutcomeStatus {
         /// The run did what it was started for.

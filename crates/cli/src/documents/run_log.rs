@@ -37,12 +37,12 @@ pub(crate) struct AgentLogDocument {
     /// The file with what it did, one event a line; absent for an agent of an older drive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) events: Option<String>,
-    /// Which agent it was; absent for an agent of an older drive.
+    /// The agent; absent for an agent of an older drive.
     #[serde(flatten)]
     pub(crate) head: Option<AgentHeadDocument>,
 }
 
-/// Which agent it was, and how it ended.
+/// An agent and its outcome.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AgentHeadDocument {

@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StatsDocument {
-    /// How many runs were counted.
+    /// Number of runs that were counted.
     pub(crate) runs: u32,
     /// One entry for each agent and domain, by name.
     pub(crate) reviewers: Vec<ReviewerStats>,

@@ -324,24 +324,75 @@ startup_smoke = ["/bin/sh", "-c", "true"]
     }
 }
 
-#[test]
-fn no_source_file_has_more_than_500_lines() {
+/// Every Rust file under `crates` and `benches`, with its text.
+fn rust_files() -> Vec<(PathBuf, String)> {
     let mut open = vec![root().join("crates"), root().join("benches")];
-    let (mut count, mut long) = (0, Vec::new());
+    let mut found = Vec::new();
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 open.push(path);
             } else if path.extension().is_some_and(|ending| ending == "rs") {
-                count += 1;
-                let lines = fs::read_to_string(&path).unwrap().lines().count();
-                if lines > 500 {
-                    long.push(format!("{}: {lines} lines", path.display()));
-                }
+                let text = fs::read_to_string(&path).unwrap();
+                found.push((path, text));
             }
         }
     }
-    assert!(count > 500, "only {count} files were found");
+    assert!(found.len() > 500, "only {} files were found", found.len());
+    found
+}
+
+#[test]
+fn no_source_file_has_more_than_500_lines() {
+    let long: Vec<String> = rust_files()
+        .into_iter()
+        .map(|(path, text)| (path, text.lines().count()))
+        .filter(|(_, lines)| *lines > 500)
+        .map(|(path, lines)| format!("{}: {lines} lines", path.display()))
+        .collect();
     assert!(long.is_empty(), "split by noun:\n{}", long.join("\n"));
+}
+
+/// A header such as "What a reviewer says." has no main clause.
+#[test]
+fn no_module_header_is_headless() {
+    const BEGINNINGS: [&str; 7] = ["What", "Which", "Where", "When", "How", "Who", "Why"];
+    let headless: Vec<String> = rust_files()
+        .into_iter()
+        .filter(|(path, _)| path.components().any(|part| part.as_os_str() == "src"))
+        .filter(|(path, _)| !path.starts_with(root().join("benches/reviews")))
+        .filter_map(|(path, text)| {
+            let header = text.lines().find_map(|line| line.strip_prefix("//! "))?;
+            let first = header.split_whitespace().next()?;
+            BEGINNINGS
+                .contains(&first)
+                .then(|| format!("{}: {header}", path.display()))
+        })
+        .collect();
+    assert!(
+        headless.is_empty(),
+        "say what the module does, in a sentence or a noun phrase:\n{}",
+        headless.join("\n")
+    );
+}
+
+#[test]
+fn no_doc_comment_is_one_word() {
+    let mut short = Vec::new();
+    for (path, text) in rust_files() {
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let docs = lines.chunk_by(|a, b| a.starts_with("///") && b.starts_with("///"));
+        for doc in docs.filter(|doc| doc[0].starts_with("///")) {
+            let words = doc.iter().flat_map(|line| line[3..].split_whitespace());
+            if words.count() < 2 {
+                short.push(format!("{}: {}", path.display(), doc.join(" ")));
+            }
+        }
+    }
+    assert!(
+        short.is_empty(),
+        "say something useful, or nothing:\n{}",
+        short.join("\n")
+    );
 }

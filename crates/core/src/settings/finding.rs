@@ -5,10 +5,10 @@ use super::layer::{Layer, Origin, Place, Source};
 use crate::problem::{Kind, Problem};
 use serde::Serialize;
 
-/// How many findings one message spells out.
+/// Number of findings that one message spells out.
 const SHOWN: usize = 20;
 
-/// How much of a line is shown.
+/// Longest part of a line that is shown.
 const MAX_TEXT: usize = 120;
 
 /// One error in the settings.

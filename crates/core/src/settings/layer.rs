@@ -7,7 +7,7 @@ use std::ops::Range;
 /// The defaults, as they are built in.
 pub const DEFAULTS: &str = include_str!("default.toml");
 
-/// Where a layer's text comes from.
+/// The source of a layer's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The embedded defaults.
@@ -65,7 +65,7 @@ impl Layer {
         }
     }
 
-    /// Where a byte of the text stands.
+    /// The place of a byte of the text.
     pub(super) fn origin(&self, at: usize) -> Origin {
         match &self.source {
             Source::Default => Origin::Default,
@@ -78,7 +78,7 @@ impl Layer {
     }
 }
 
-/// Where an effective value came from.
+/// The source of an effective value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "from")]
 pub enum Origin {

@@ -29,9 +29,9 @@ pub struct Settings {
     pub notify: NotifySettings,
     /// Limits for one run; a run that exceeds one stops, saves its work and names the limit.
     pub budget: BudgetSettings,
-    /// Where pull requests are opened.
+    /// The forge that pull requests are opened on.
     pub forge: ForgeSettings,
-    /// Where agents work.
+    /// Sandboxes of agents.
     pub sandbox: SandboxSettings,
     /// Secrets in commits.
     pub secrets: SecretSettings,
@@ -49,9 +49,9 @@ pub struct Settings {
 pub struct SpawnSettings {
     /// The agent: the NAME of an `[agents.NAME]` table.
     pub agent: String,
-    /// How long an agent may print nothing; shorter than `total_timeout`.
+    /// Longest time without output; shorter than `total_timeout`.
     pub idle_timeout: Period,
-    /// How long an agent may run.
+    /// Longest running time of an agent.
     pub total_timeout: Period,
     /// Permission requests before the agent is stopped.
     pub max_escalations: u32,
@@ -61,7 +61,7 @@ pub struct SpawnSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TeamSettings {
-    /// How primary and reviewer take turns.
+    /// The order in which primary and reviewer work.
     pub mode: TeamMode,
     /// Review rounds at most.
     pub max_iterations: u32,
@@ -77,7 +77,7 @@ pub struct TeamSettings {
     pub max_escalations: u32,
 }
 
-/// How a team takes turns.
+/// The order in which the agents of a team work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TeamMode {
@@ -103,13 +103,14 @@ pub struct CruiseSettings {
     pub max_age: Period,
     /// Fixer rounds before a person has to decide.
     pub max_rounds: u32,
-    /// How many tasks are built side by side.
+    /// Maximum number of tasks to build in parallel.
     pub max_parallel: u32,
-    /// Who merges what was built; `auto` merges only what passed every review and verification.
+    /// Whether a person or drive merges the result; `auto` merges only what passed every review and
+    /// verification.
     pub merge: MergeBy,
     /// Whether the code domains look at all of it once more before it is merged.
     pub final_review: bool,
-    /// Which pull requests a cruise opens: one for all of it, or one for each task besides.
+    /// Pull requests of a cruise: one for all of it, or also one for each task.
     pub pr_strategy: PrStrategy,
     /// With `per-task`: whether a person must approve each task before it lands.
     pub approve_tasks: bool,
@@ -119,7 +120,7 @@ pub struct CruiseSettings {
     pub max_validation_rounds: u32,
 }
 
-/// Which pull requests a cruise opens.
+/// Pull requests of a cruise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PrStrategy {
@@ -129,7 +130,7 @@ pub enum PrStrategy {
     PerTask,
 }
 
-/// Who merges what a cruise built.
+/// Whether a person or drive merges the result of a cruise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MergeBy {
@@ -147,7 +148,7 @@ pub struct ReviewSettings {
     pub domains: Vec<Domain>,
     /// A finding that its reviewer is less sure of does not stand against a merge.
     pub min_confidence: Confidence,
-    /// How many domains are reviewed side by side.
+    /// Maximum number of domains to review in parallel.
     pub max_parallel: u32,
     /// Whether a second agent tries to refute each blocker and major before it counts.
     pub refute: bool,
@@ -171,7 +172,7 @@ pub struct NotifySettings {
 pub struct BudgetSettings {
     /// Maximum cost of a run, in US dollars.
     pub cost_usd: f64,
-    /// How many tokens a run may use.
+    /// Maximum number of tokens of a run.
     pub tokens: u64,
 }
 
@@ -210,7 +211,7 @@ pub struct ForgeSettings {
     pub webhook_secret_env: String,
     /// The git remote to push to.
     pub remote: String,
-    /// How long to wait for pending checks before a run concludes.
+    /// Longest wait for pending checks before a run concludes.
     pub checks_timeout: Period,
     /// Trusted authors besides those with write permission.
     pub trusted: Vec<String>,
@@ -265,7 +266,7 @@ pub struct SandboxSettings {
     /// The folder for sandboxes: absolute, below `~/`, or relative to the repository; default:
     /// `sandboxes` in the state directory.
     pub root: Option<String>,
-    /// How agents are confined.
+    /// Confinement of agents.
     pub isolation: IsolationMode,
     /// Untracked files to copy into a new sandbox.
     pub copy: Vec<String>,
@@ -285,11 +286,11 @@ pub struct SecretSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ObservabilitySettings {
-    /// How much of a run's record its pull request shows. `--json` and logs have all of it.
+    /// Detail of the run's record in its pull request. `--json` and logs have all of it.
     pub publish: RecordDetail,
 }
 
-/// How much of a run's record its pull request shows.
+/// Detail of the run's record in its pull request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecordDetail {
@@ -302,7 +303,7 @@ pub enum RecordDetail {
     None,
 }
 
-/// How agents are confined.
+/// Confinement of agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IsolationMode {
@@ -315,7 +316,7 @@ pub enum IsolationMode {
 }
 
 impl IsolationMode {
-    /// Which of two modes confines more.
+    /// Orders the modes by how much they confine.
     pub(super) fn strictness(self) -> u8 {
         match self {
             Self::Off => 0,

@@ -15,7 +15,7 @@ pub struct VerifySettings {
     pub network: StageNetwork,
     /// Verifications at once on this machine; others wait.
     pub max_parallel: u32,
-    /// How often a stage that failed is run again on the same tree.
+    /// Maximum number of times that a failed stage is run again on the same tree.
     pub retries: u32,
     /// Whether a stage that failed and then passed counts as passed.
     pub flaky: FlakyTests,
@@ -27,7 +27,7 @@ pub struct VerifySettings {
     pub quarantine: Vec<QuarantinedTest>,
     /// Limits for one stage and every process it starts.
     pub limits: VerifyLimits,
-    /// Which commands verify which paths; detected projects need none.
+    /// Commands for the paths that they verify; detected projects need none.
     pub routes: Vec<VerifyRoute>,
 }
 
@@ -38,7 +38,7 @@ pub struct VerifySettings {
 pub struct QuarantinedTest {
     /// Its name, as reports spell it in `failedTests`.
     pub test: String,
-    /// Who mends it.
+    /// The person who fixes it.
     pub owner: String,
     /// The last day on which that holds.
     pub expires: Day,
@@ -58,7 +58,7 @@ pub struct VerifyLimits {
     pub disk: ByteSize,
     /// Files and folders it may add.
     pub files: u64,
-    /// How much of the end of each stream the report shows.
+    /// Size of the end of each stream that the report shows.
     pub output_tail: ByteSize,
     /// Output of both streams together before the stage is stopped.
     pub output_total: ByteSize,
@@ -145,7 +145,7 @@ pub struct VerifyRoute {
     pub services: Vec<VerifyService>,
     /// Network access of its stages; default: `verify.network`.
     pub network: Option<StageNetwork>,
-    /// How long each stage may take; default: the deadline.
+    /// Time limit of each stage; default: the deadline.
     #[serde(default)]
     pub timeout: StageTimeouts,
     /// Why nothing is tested for these paths; needed without `targeted_tests`. Other commands of the route
@@ -166,11 +166,11 @@ pub struct VerifyService {
     /// Shows that it is up; the tests start then.
     #[serde(default)]
     pub ready: ReadyProbe,
-    /// How long it may take until it is up; default: `60s`.
+    /// Time limit until it is ready; default: `60s`.
     pub timeout: Option<Period>,
 }
 
-/// How long each stage of a route may take.
+/// Time limits of the stages of a route.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StageTimeouts {

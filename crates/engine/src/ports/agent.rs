@@ -46,7 +46,7 @@ pub struct AgentRequest {
     pub budget: Budget,
     /// Files in the sandbox that it may not write.
     pub held: Vec<PathBuf>,
-    /// How often it may ask for a permission.
+    /// Maximum number of permission requests.
     pub max_escalations: u32,
     /// Refuse to run it without the kernel's help.
     pub isolation: IsolationMode,

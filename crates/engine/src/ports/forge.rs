@@ -65,7 +65,7 @@ pub struct NewReview<'a> {
 /// Something of ours that now stands on the forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
-    /// Where it stands, and the forge's id.
+    /// The comment, with its surface and the forge's id.
     pub comment: CommentRef,
     /// A link for people.
     pub url: Option<String>,
@@ -92,7 +92,7 @@ pub struct Polled {
     pub comments: Vec<Comment>,
     /// Watched pull requests that changed; `mergeable` is not filled in.
     pub pull_requests: Vec<PullRequest>,
-    /// Where the next poll starts. Keep it only once everything here is safe.
+    /// The start of the next poll. Store it only once everything here is safe.
     pub next: Since,
     /// The part that could not be read this time; the next poll reads it.
     pub missing: Option<String>,
@@ -149,7 +149,7 @@ pub struct CheckReport<'a> {
     pub body: &'a str,
     /// Places in files. A status has no room for them.
     pub annotations: &'a [Annotation],
-    /// Where people read more.
+    /// A link to more details, for people.
     pub url: Option<&'a str>,
 }
 
@@ -164,7 +164,7 @@ impl<'a> CheckReport<'a> {
     }
 }
 
-/// How a report stands on the forge.
+/// The form of a report on the forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reported {
     /// As a check run with its annotations.
@@ -184,7 +184,7 @@ pub enum Reaction {
     Confused,
 }
 
-/// How an attempt to merge ended.
+/// The outcome of an attempt to merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeOutcome {
     /// Merged, now or by an earlier attempt.

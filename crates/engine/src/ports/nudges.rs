@@ -27,7 +27,7 @@ impl Nudges for std::sync::mpsc::SyncSender<Nudge> {
 pub struct KeptNudge {
     /// Its place; a later nudge has a higher one.
     pub number: u64,
-    /// Where to look. The name of the repository is in lower case.
+    /// The pull requests to poll. The name of the repository is in lower case.
     pub nudge: Nudge,
     /// When the webhook arrived.
     pub at: Timestamp,

@@ -27,10 +27,10 @@ pub struct CommandSpec {
     pub containment: Containment,
     /// Access to files and the network. Only a full containment can enforce it.
     pub isolation: Isolation,
-    /// Where its logs (`stdout.log`, `stderr.log`) and its report (`report.json`) are written;
-    /// `None` keeps nothing on disk.
+    /// The folder for its logs (`stdout.log`, `stderr.log`) and its report (`report.json`); `None`
+    /// keeps nothing on disk.
     pub log_dir: Option<PathBuf>,
-    /// How leaked processes are treated.
+    /// The treatment of leaked processes.
     pub leaks: LeakPolicy,
     /// The fate of the process when drive dies.
     pub orphans: OrphanPolicy,
@@ -70,7 +70,7 @@ impl CommandSpec {
     }
 }
 
-/// How tightly a child is held.
+/// The degree to which a child is confined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Containment {
     /// By a helper process and every layer the machine has: agents, stages, anything foreign.
@@ -128,7 +128,7 @@ pub struct LayeredFolder {
     /// The shared folder, which is only read.
     #[serde(with = "drive_core::serde_path")]
     pub lower: PathBuf,
-    /// Where it appears: a folder that exists.
+    /// The path at which it appears: a folder that exists.
     #[serde(with = "drive_core::serde_path")]
     pub at: PathBuf,
     /// A folder for the layer, which the child does not see; created when absent.
@@ -252,7 +252,7 @@ pub trait ProcessRunner: Send + Sync {
     /// The report a helper wrote after drive died; `None` when there is none.
     fn load_report(&self, identity: &ProcessIdentity) -> Result<Option<ProcessReport>, Problem>;
 
-    /// Which containment layers this machine offers.
+    /// Lists the containment layers that this machine offers.
     fn probe(&self) -> Vec<Layer>;
 }
 

@@ -56,7 +56,7 @@ pub trait Store: Send + Sync {
         liveness: &dyn Fn(&Owner) -> Liveness,
     ) -> Result<LeaseAnswer, Problem>;
 
-    /// Who has the lease of a run, whether or not it still lives.
+    /// Reads the owner of a run's lease, whether or not it still lives.
     fn owner(&self, run: &RunId) -> Result<Option<Owner>, Problem>;
 
     /// Renews a lease. `false` if another process has taken it.

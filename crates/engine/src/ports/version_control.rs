@@ -7,7 +7,7 @@ use drive_core::sandbox::{InProgress, Sandbox};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Where a question about history is asked.
+/// The repository that a question about history is asked in.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
     /// A person's checkout, or a bare repository.
@@ -75,7 +75,7 @@ pub enum UsersBranch {
     },
 }
 
-/// How to commit uncommitted changes.
+/// The commit for uncommitted changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftovers {
     /// Whose they are: goes into a trailer.
@@ -139,7 +139,7 @@ pub enum Pushed {
     UpToDate,
     /// The branch is not where we expected it.
     Moved {
-        /// Where it is; `None` when it is gone.
+        /// The branch's tip; `None` if it is gone.
         remote_head: Option<CommitSha>,
     },
     /// The remote took the connection and refused the update (a rule, a hook, a protected branch).
@@ -158,7 +158,7 @@ pub struct CommitObject {
     pub parents: Vec<CommitSha>,
 }
 
-/// How a merge ended.
+/// The outcome of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merged {
     /// The merge succeeded.
@@ -172,7 +172,7 @@ pub enum Merged {
     },
 }
 
-/// How a merge that touches neither branches nor files ended.
+/// The outcome of a merge that touches neither branches nor files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeCommit {
     /// It is this commit; `ours` itself where that has the other one already.
@@ -189,7 +189,7 @@ pub enum MergeCommit {
     },
 }
 
-/// How much changed between two commits.
+/// Size of the changes between two commits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffStats {
     /// Files changed.
@@ -202,7 +202,7 @@ pub struct DiffStats {
     pub listed: Vec<FileChange>,
 }
 
-/// How much one file changed.
+/// Size of the changes of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     /// Its path in the repository.
@@ -251,7 +251,7 @@ pub trait VersionControl: Send + Sync {
         head: &str,
     ) -> Result<Vec<CommitSummary>, Problem>;
 
-    /// How much `head` changes against `base`.
+    /// Counts the changes of `head` against `base`.
     fn diff_stats(&self, place: Place<'_>, base: &str, head: &str) -> Result<DiffStats, Problem>;
 
     /// The diff of `head` against `base`, within the limits of [`Change`].
@@ -299,8 +299,8 @@ pub trait VersionControl: Send + Sync {
         descendant: &str,
     ) -> Result<bool, Problem>;
 
-    /// Where the user's branch of a sandbox is, if it has commits that neither the sandbox nor `head`
-    /// has: a person's.
+    /// Finds the tip of a sandbox's branch in the user's repository, if that has commits that
+    /// neither the sandbox nor `head` has: a person's.
     fn users_tip(&self, sandbox: &Sandbox, head: &CommitSha) -> Result<Option<CommitSha>, Problem>;
 
     /// Makes a branch at a commit; one that exists is a problem.
