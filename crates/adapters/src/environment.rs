@@ -112,7 +112,7 @@ fn absolute_only(search_path: &OsStr) -> OsString {
 pub fn user_name(environment: &Environment) -> String {
     let names = ["LOGNAME", "USER"].map(|name| environment.text(name));
     let name = names.into_iter().flatten().find(|name| !name.is_empty());
-    name.unwrap_or("somebody at the command line").to_owned()
+    name.unwrap_or("a user at the command line").to_owned()
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ fn text(run: &Run, changes: Option<&DiffStats>) -> String {
     if let Some(phase) = phase(run) {
         tell_reviews(&phase.record, &mut text);
         if is_fix_unreviewed(run) {
-            text.push_str("review   nobody has reviewed the fix\n");
+            text.push_str("review   the fix was not reviewed\n");
         }
         tell_open(run, &mut text);
         if !run.is_watched() {

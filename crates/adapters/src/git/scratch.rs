@@ -45,7 +45,7 @@ impl ScratchIndex {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let own = openat(&self.folder, "index", flags, Mode::empty())?;
         if FileType::from_raw_mode(fstat(&own)?.st_mode) != FileType::RegularFile {
-            return Err(io::Error::other("the index is no file"));
+            return Err(io::Error::other("the index is not a regular file"));
         }
         let mut own = File::from(own);
         if own.metadata()?.len() > MOST_BYTES {

@@ -410,7 +410,7 @@ fn copy_pack(from: &Path, to: &Path) -> Result<u32, Problem> {
     let pack = File::from(opened.map_err(|error| unreadable(error.into()))?);
     let meta = pack.metadata().map_err(unreadable)?;
     if !meta.is_file() {
-        return Err(refused("its pack is no file"));
+        return Err(refused("its pack is not a regular file"));
     }
     if meta.len() > PACK_BYTES {
         let limit = PACK_BYTES >> 30;

@@ -66,7 +66,10 @@ impl SqliteStore {
             Kind::LeaseLost,
             format!("another process took over run `{}`", append.run),
         )
-        .hint("the other process continues it; see `drive runs show`"))
+        .hint(format!(
+            "the other process continues it; see `drive runs show {}`",
+            append.run
+        )))
     }
 
     fn holds(&self, tx: &Transaction<'_>, run: &RunId, token: LeaseToken) -> Result<bool, Problem> {

@@ -16,7 +16,7 @@ use std::path::Path;
 /// The arguments of `drive init`.
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// Replace a `drive.toml` that is there
+    /// Replace an existing `drive.toml`
     #[arg(long)]
     force: bool,
 }
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &InitArgs, app: &App) -> Outcome {
     let root = checkout_root(&app.start_dir()?).ok_or_else(no_repository)?;
     let path = root.join(FILE);
     if path.exists() && !args.force {
-        let message = format!("`{}` is there already", path.display());
+        let message = format!("`{}` already exists", path.display());
         return Err(Problem::new(Kind::SettingsExist, message)
             .hint("edit it, or replace it with `drive init --force`"));
     }

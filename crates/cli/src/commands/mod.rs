@@ -54,11 +54,11 @@ pub(crate) enum Command {
     Spawn(spawn::SpawnArgs),
     /// Run one agent on a task and another to review it, in one temporary sandbox
     SpawnTeam(spawn_team::SpawnTeamArgs),
-    /// Plan a task, build it in parallel and bring it to the base on one pull request
+    /// Plan a task, build it in parallel and merge it through one pull request
     Cruise(cruise::CruiseArgs),
     /// Show runs and their results
     Runs(runs::RunsArgs),
-    /// Show what reviews came to, per agent and domain
+    /// Show review statistics per agent and domain
     Stats(stats::StatsArgs),
     /// List, restore or drop work saved from sandboxes
     Kept(kept::KeptArgs),

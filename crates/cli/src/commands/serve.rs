@@ -51,7 +51,7 @@ pub(crate) struct ServeArgs {
     #[arg(long = "host", value_name = "NAME")]
     hosts: Vec<String>,
 
-    /// Print a new login link for the server that runs, and exit
+    /// Print a new login link for the running server, and exit
     #[arg(long)]
     link: bool,
 }

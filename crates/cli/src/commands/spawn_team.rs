@@ -19,7 +19,7 @@ pub(crate) struct SpawnTeamArgs {
     #[arg(long, value_name = "MODE")]
     mode: Option<String>,
 
-    /// Most reviews, in mode `github` of each domain; mode `sequential` reviews once
+    /// Maximum number of reviews, in mode `github` of each domain; mode `sequential` reviews once
     #[arg(long, value_name = "N")]
     max_iterations: Option<u32>,
 

@@ -1,4 +1,5 @@
 use super::usage::{Cost, Overrun, SessionTotals, Usage};
+use crate::ids::RunId;
 use crate::problem::{Kind, Problem};
 use crate::process::{DiskBound, TimeBound};
 use crate::time::Timestamp;
@@ -167,13 +168,22 @@ impl AgentOutcome {
         self.ending == Ending::Succeeded
     }
 
-    /// The problem of a failed run of `agent`.
+    /// The problem of an agent that failed.
     pub fn problem(&self, agent: &str) -> Option<Problem> {
+        self.described(agent, "drive runs logs")
+    }
+
+    /// Like `problem`, with a hint that names the run.
+    pub fn problem_of(&self, agent: &str, run: &RunId) -> Option<Problem> {
+        self.described(agent, &format!("drive runs logs {run}"))
+    }
+
+    fn described(&self, agent: &str, logs: &str) -> Option<Problem> {
         let (reason, message) = match &self.ending {
             Ending::Succeeded => return None,
             Ending::Failed { reason, message } => (reason, message),
         };
-        let problem = describe(agent, reason);
+        let problem = describe(agent, reason, logs);
         Some(if message.is_empty() {
             problem
         } else {
@@ -182,10 +192,10 @@ impl AgentOutcome {
     }
 }
 
-fn describe(agent: &str, reason: &Failure) -> Problem {
+fn describe(agent: &str, reason: &Failure, logs: &str) -> Problem {
     let failed = |what: &str| Problem::new(reason.kind(), format!("agent `{agent}` {what}"));
     match reason {
-        Failure::Reported => failed("reported a failure").hint("read its log: `drive runs logs`"),
+        Failure::Reported => failed("reported a failure").hint(format!("read its log: `{logs}`")),
         Failure::Model { status } => {
             let answered = status.map_or(String::new(), |s| format!(" (HTTP {s})"));
             failed(&format!("could not use its model{answered}"))
@@ -206,7 +216,7 @@ fn describe(agent: &str, reason: &Failure) -> Problem {
             }
             (None, None) => "ended without a result".to_owned(),
         })
-        .hint("read its log: `drive runs logs`"),
+        .hint(format!("read its log: `{logs}`")),
         Failure::Garbage => failed("printed output that does not match its `kind`").hint(format!(
             "check `kind` and `command` in `[agents.{agent}]`, then run `drive doctor`"
         )),
@@ -248,7 +258,7 @@ fn describe(agent: &str, reason: &Failure) -> Problem {
             }
         }),
         Failure::OutputLimit => failed("reached its output limit")
-            .hint("read its log: `drive runs logs`; the work so far is saved"),
+            .hint(format!("read its log: `{logs}`; the work so far is saved")),
         Failure::Cancelled => failed("was stopped").hint("the work so far is saved"),
         Failure::Infra => failed("could not be supervised").hint("run `drive doctor`"),
     }
@@ -383,7 +393,7 @@ mod tests {
     #[test]
     fn every_end_that_is_no_success_is_told_with_what_to_do_about_it() {
         for (reason, message, hint) in all() {
-            let problem = describe("a", &reason);
+            let problem = describe("a", &reason, "drive runs logs");
             assert_eq!(
                 (problem.message, problem.hint.as_deref()),
                 (format!("agent `a` {message}"), Some(hint)),

@@ -190,7 +190,7 @@ impl BranchRule {
     fn describe(&self) -> String {
         match self {
             BranchRule::Creation => "creating it is restricted".to_owned(),
-            BranchRule::Update => "nobody may push to it".to_owned(),
+            BranchRule::Update => "pushes to it are not permitted".to_owned(),
             BranchRule::Signatures => "its commits must be signed".to_owned(),
             BranchRule::PullRequest => "it changes through pull requests only".to_owned(),
             BranchRule::Name {

@@ -71,7 +71,7 @@ kinds! {
     }
     "Settings and prompts" {
         SettingsInvalid: "settingsInvalid", Usage, "The settings contain mistakes.", "Correct the named lines, then run `drive config check`.";
-        SettingsExist: "settingsExist", Usage, "The repository has a `drive.toml` already.", "Edit it, or replace it with `drive init --force`.";
+        SettingsExist: "settingsExist", Usage, "The repository already has a `drive.toml`.", "Edit it, or replace it with `drive init --force`.";
         SettingsMissing: "settingsMissing", Usage, "The settings file does not exist.", "Check the path given with `--config`.";
         SettingsUnreadable: "settingsUnreadable", Usage, "The settings file cannot be read.", "Correct the file, or pass another one with `--config`.";
         NoHome: "noHome", Usage, "`sandbox.root` starts with `~/`, but `HOME` is not set.", "Set `HOME`, or use an absolute path.";
@@ -98,7 +98,7 @@ kinds! {
         UnknownAgent: "unknownAgent", Usage, "The settings have no agent of that name.", "Use one of the names in the hint, or add it under `[agents]`.";
         AgentWithoutCommand: "agentWithoutCommand", Usage, "The agent has no command.", "Set `command` for it under `[agents]`.";
         AgentHomeEntry: "agentHomeEntry", Usage, "An entry of `home` is not a path inside the home folder.", "Use relative paths such as `.config/tool`.";
-        AgentNetwork: "agentNetwork", Usage, "An entry of `allow_hosts` is no host, or would have no effect.", "Write `host`, `host:port` or `*.example.com`, or remove it.";
+        AgentNetwork: "agentNetwork", Usage, "An entry of `allow_hosts` is not a host, or would have no effect.", "Write `host`, `host:port` or `*.example.com`, or remove it.";
         AgentPermissions: "agentPermissions", Usage, "A permission rule of the agent is malformed or would have no effect.", "Write `Tool` or `Tool(pattern)`, or remove the rule.";
         AgentMcp: "agentMcp", Usage, "`mcp` names a server that the agent's own settings do not have, or its kind takes none.", "Name servers of the agent's own settings.";
         AgentSettings: "agentSettings", Usage, "A settings file of the agent itself cannot be read.", "Correct the file named in the message.";
@@ -117,40 +117,40 @@ kinds! {
                                                           choose another agent with `--agent`.";
         ModelUnavailable: "modelUnavailable", Environment, "The agent could not reach its model, or the model refused.", "Try again later, or choose another agent with `--agent`.";
         AgentGarbage: "agentGarbage", Environment, "The agent printed output that does not match its `kind`.", "Check `kind` and `command` under `[agents]`, then run `drive doctor`.";
-        AgentFailed: "agentFailed", Work, "The agent reported that it failed.", "Read its log with `drive runs logs`.";
-        AgentInterrupted: "agentInterrupted", Environment, "The drive process that ran the agent was killed.", "Nothing: the agent's unfinished work is saved, and drive starts it again.";
-        AgentNoVerdict: "agentNoVerdict", Work, "The agent ended without reporting a result.", "Read its log with `drive runs logs`.";
+        AgentFailed: "agentFailed", Work, "The agent reported that it failed.", "Read its log with `drive runs logs ID`.";
+        AgentInterrupted: "agentInterrupted", Environment, "The drive process that ran the agent was killed.", "No action needed: the agent's unfinished work is saved, and drive starts it again.";
+        AgentNoVerdict: "agentNoVerdict", Work, "The agent ended without reporting a result.", "Read its log with `drive runs logs ID`.";
         AgentEscalations: "agentEscalations", Work, "The agent asked for more permissions than allowed.", "Raise `max_escalations`, or allow what it needs under `[agents]`.";
         BudgetExceeded: "budgetExceeded", Work, "The run reached its token or cost limit.", "Grant more with `drive runs extend`, or raise the limit in `[budget]` for new runs.";
         AgentTimedOut: "agentTimedOut", Work, "The agent ran, or was silent, for too long.", "Raise `total_timeout` or `idle_timeout`.";
         AgentMemoryLimit: "agentMemoryLimit", Work, "The agent reached its memory limit.", "Raise `memory` in its `[agents.NAME.limits]`, or give it a smaller task.";
         AgentProcessLimit: "agentProcessLimit", Work, "The agent reached its process limit.", "Raise `processes` in its `[agents.NAME.limits]`.";
         AgentDiskLimit: "agentDiskLimit", Work, "The agent wrote more than allowed, or the disk is nearly full.", "Raise `disk` or `files` in its `[agents.NAME.limits]`, or make room on the disk.";
-        AgentOutputLimit: "agentOutputLimit", Work, "The agent reached its output limit.", "Read its log with `drive runs logs`.";
+        AgentOutputLimit: "agentOutputLimit", Work, "The agent reached its output limit.", "Read its log with `drive runs logs ID`.";
     }
     "Runs and cruises" {
-        RunFailed: "runFailed", Work, "The run did not succeed.", "See what happened with `drive runs show`.";
-        NothingChanged: "nothingChanged", Work, "The agent changed nothing.", "Read its log with `drive runs logs`, or make the task more concrete.";
+        RunFailed: "runFailed", Work, "The run did not succeed.", "See what happened with `drive runs show ID`.";
+        NothingChanged: "nothingChanged", Work, "The agent changed nothing.", "Read its log with `drive runs logs ID`, or make the task more concrete.";
         NothingOnBranch: "nothingOnBranch", Work, "The agent left no commit that belongs on the run's branch.", "Look for its work on other branches and in `drive kept list`.";
-        NotApproved: "notApproved", Work, "The reviewer still requests changes.", "Read its findings with `drive runs show`; `--max-iterations` allows more rounds.";
-        ReviewInconclusive: "reviewInconclusive", Work, "The reviewer gave no usable verdict.", "Review the change yourself; `drive runs logs` shows what the reviewer said.";
+        NotApproved: "notApproved", Work, "The reviewer still requests changes.", "Read its findings with `drive runs show ID`; `--max-iterations` allows more rounds.";
+        ReviewInconclusive: "reviewInconclusive", Work, "The reviewer gave no usable verdict.", "Review the change yourself; `drive runs logs ID` shows what the reviewer said.";
         HeadNotReviewed: "headNotReviewed", Work, "Commits came after the last review.", "Review them yourself; `--max-iterations` allows more rounds.";
         MergeConflict: "mergeConflict", Work, "The work conflicts with its base, and no agent resolved the conflict.", "Merge the base by hand; `drive kept list` shows what the agent tried.";
         SecretInCommit: "secretInCommit", Work, "A commit that would be pushed contains a secret.", "Rewrite the commit without it, or allow its file in `secrets.allow`, then run `drive runs resume`.";
         SecretCheckFailed: "secretCheckFailed", Work, "The commits to push could not be checked for secrets.", "Push them by hand after reading them, or make them smaller.";
         SteeringUnapproved: "steeringUnapproved", Work, "The change touches steering files, and no person approved its latest commit.", "Read the named files, approve the pull request, then merge it with `drive runs resume`.";
-        Unheard: "unheard", Work, "The pull request could not be read, so drive concluded nothing from it.", "Read it yourself; `drive doctor` shows whether the forge can be reached.";
+        Unheard: "unheard", Work, "The pull request could not be read, so drive decided nothing.", "Read it yourself; `drive doctor` shows whether the forge can be reached.";
         Objected: "objected", Work, "A person requests changes, so drive merged nothing.", "Resolve what the review asks for, or dismiss it, then merge by hand.";
         ChecksFailed: "checksFailed", Work, "A check of the forge failed, and no fixer could help.", "Read its log on the forge.";
         ChecksPending: "checksPending", Work, "A check of the forge did not end in time, so drive merged nothing.", "Merge by hand once it passed.";
-        CommentsOpen: "commentsOpen", Work, "People wrote more comments than drive could deal with.", "Read what is open with `drive runs show`, then decide yourself.";
-        MergedUnheard: "mergedUnheard", Work, "A person wrote right before the merge, and was read only after it.", "Read the comment; the hint has the command that reverts the merge.";
+        CommentsOpen: "commentsOpen", Work, "People wrote more comments than drive could answer.", "Read what is open with `drive runs show ID`, then decide yourself.";
+        MergedUnheard: "mergedUnheard", Work, "A person's comment right before the merge was read only after it.", "Read the comment; the hint has the command that reverts the merge.";
         LandedBroken: "landedBroken", Work, "The merged result differs from what was verified, and fails verification.", "Revert it with the command in the hint, or repair it at once.";
         LandedUnchecked: "landedUnchecked", Work, "The pull request was merged, but the result could not be verified.", "Verify the base with the command in the hint.";
         MergeQueued: "mergeQueued", Work, "A pull request waits in a merge queue, which merges it later.", "Wait for the forge, then check the base with `drive verify`.";
         NotMerged: "notMerged", Work, "A merge did not go through.", "Merge by hand; `drive kept list` shows what was tried.";
-        TasksFailed: "tasksFailed", Work, "Tasks of the run did not succeed.", "See why with `drive runs show`; `drive runs list` shows the run of each task.";
-        ChecksChanged: "checksChanged", Work, "An agent changed files that hold the checks of its task.", "Look at the change; a plan whose checks are wrong is amended by a person.";
+        TasksFailed: "tasksFailed", Work, "Tasks of the run did not succeed.", "See why with `drive runs show ID`; `drive runs list` shows the run of each task.";
+        ChecksChanged: "checksChanged", Work, "An agent changed files that hold the checks of its task.", "Review the change; if the plan's checks are wrong, correct the plan.";
         AcceptanceFailed: "acceptanceFailed", Work, "Every task landed, but an acceptance entry of the plan is not met.", "Read the receipts with `drive cruise report`; then fix it on the branch, or start another cruise.";
         OwnerLost: "ownerLost", Work, "The process that owned the run was killed.", "Continue it with `drive runs resume`; its work is on its branch and in `drive kept list`.";
         CruiseTooOld: "cruiseTooOld", Work, "The cruise did not end within `cruise.max_age`.", "Start another cruise for what is left; a longer `max_age` in `[cruise]` allows more time.";
@@ -173,15 +173,15 @@ kinds! {
         NothingToExtend: "nothingToExtend", Usage, "`drive runs extend` needs a limit to raise and a positive amount.", "Pass `--cost USD`, `--tokens N` or `--rounds N`.";
         UnknownRun: "unknownRun", Usage, "No run has that id.", "List them with `drive runs list`.";
         RunNotResumable: "runNotResumable", Usage, "The run cannot continue: it still runs, or it ended for good.", "Start a new one; only a run that was stopped, killed or used up its budget continues.";
-        RunOver: "runOver", Usage, "The run has already ended.", "See how it ended with `drive runs show`.";
+        RunOver: "runOver", Usage, "The run has already ended.", "See how it ended with `drive runs show ID`.";
         RunOfTask: "runOfTask", Usage, "The run builds a task of a cruise, which decides about it.", "Stop the cruise, or use `drive cruise skip` or `drive cruise retry` with the task.";
         RunNotRetryable: "runNotRetryable", Usage, "The run cannot be repeated as a new one.", "Follow the hint: only a `spawn` or `spawn-team` that ended without success is repeated.";
-        NotConfirmed: "notConfirmed", Usage, "The command ends or deletes something for good, and nobody confirmed it.", "Pass `--yes` if you mean it.";
-        NoLog: "noLog", Usage, "No agent of the run has a log.", "See how far it got with `drive runs show`.";
+        NotConfirmed: "notConfirmed", Usage, "The command ends or deletes something for good and needs a confirmation.", "Pass `--yes` if you mean it.";
+        NoLog: "noLog", Usage, "No agent of the run has a log.", "See how far it got with `drive runs show ID`.";
         LogUnreadable: "logUnreadable", Environment, "A log cannot be read.", "Check the permissions of the state directory.";
         RunOwned: "runOwned", Environment, "Another process owns the run.", "Wait for that process, or stop it.";
-        LeaseLost: "leaseLost", Environment, "Another process took over the run.", "Let the other process finish; `drive runs show` shows its progress.";
-        OwnerSlow: "ownerSlow", Environment, "The owner of the run has not ended it yet.", "Check again with `drive runs show`.";
+        LeaseLost: "leaseLost", Environment, "Another process took over the run.", "Let the other process finish; `drive runs show ID` shows its progress.";
+        OwnerSlow: "ownerSlow", Environment, "The owner of the run has not ended it yet.", "Check again with `drive runs show ID`.";
         NoRequest: "noRequest", Environment, "The journal of the cruise has no request.", "End it with `drive cruise cleanup`.";
         RepositoryGone: "repositoryGone", Environment, "The repository of the run no longer exists.", "Move it back, or end the cruise with `drive cruise cleanup --force`.";
         NotDetached: "notDetached", Environment, "The cruise could not continue in the background.", "Check free space in the state directory, then run `drive cruise resume`.";
@@ -213,7 +213,7 @@ kinds! {
         BranchDeleted: "branchDeleted", Environment, "The branch was deleted on the remote.", "Restore it there; the commits are on the local branch.";
         BaseGone: "baseGone", Environment, "The base branch does not exist any more.", "Choose another base for the pull request.";
         BranchMoved: "branchMoved", Work, "The branch has commits that the run does not have.", "Take the work from the local branch or `drive kept list`, and pass another `--branch` next time.";
-        BranchExists: "branchExists", Usage, "The branch exists already.", "Pass `--branch` with another name.";
+        BranchExists: "branchExists", Usage, "The branch already exists.", "Pass `--branch` with another name.";
         BranchConflict: "branchConflict", Usage, "The branch's name and the name of another branch exclude each other, as `main/x` and `main` do.", "Pass `--branch` with another name.";
         BranchTaken: "branchTaken", Usage, "The branch name and all similar names are taken.", "Pass `--branch` with another name.";
         BranchCheckedOut: "branchCheckedOut", Usage, "The branch is checked out somewhere.", "Pass `--branch` with another name.";
@@ -250,7 +250,7 @@ kinds! {
         DiskFull: "diskFull", Environment, "The disk is full.", "Free some space and run the command again.";
         WorkCannotBeKept: "workCannotBeKept", Work, "The sandbox stays because something in it cannot be saved.", "Save or remove that by hand, then remove the sandbox.";
         WorkRefused: "workRefused", Work, "Commits of a sandbox are damaged or unsafe and do not reach the repository.", "Look at what was saved with `drive kept list`.";
-        SigningFailed: "signingFailed", Environment, "Your git signs commits, and drive cannot use the key.", "Make `git commit -S` work without a question, or turn signing off with `git config commit.gpgSign false`.";
+        SigningFailed: "signingFailed", Environment, "Your git signs commits, and drive cannot use the key.", "Make `git commit -S` work without a prompt, or turn signing off with `git config commit.gpgSign false`.";
         TooMuchKept: "tooMuchKept", Environment, "The run has too many saved states.", "Drop some with `drive kept drop`.";
         UnknownKeptWork: "unknownKeptWork", Usage, "No saved work has that name.", "List it with `drive kept list`.";
     }
@@ -310,7 +310,7 @@ kinds! {
         AppRefused: "appRefused", Environment, "GitHub does not accept the app, its key or its installation.", "Check `forge.app_id`, `forge.installation_id` and `forge.private_key_file`.";
         TokenCommandFailed: "tokenCommandFailed", Environment, "`forge.token_command` printed no token.", "Run the command yourself: it must print one token on one line.";
         NotifyFailed: "notifyFailed", Environment, "`notify.command` could not be run, or failed.", "Run the command yourself: it reads one JSON document on standard input and must exit with 0.";
-        NotifyTimedOut: "notifyTimedOut", Environment, "`notify.command` did not end in time.", "Let the command hand the notice over and exit.";
+        NotifyTimedOut: "notifyTimedOut", Environment, "`notify.command` did not end in time.", "Let the command pass the notification on and exit.";
         ForgeReadOnly: "forgeReadOnly", Environment, "The repository on the forge is archived or disabled.", "Unarchive it, or work in another repository.";
         BranchRules: "branchRules", Environment, "Rules of the repository would refuse the push of a branch.", "Use a branch name that the rules allow, or have the token's account added to their bypass list.";
         ForgeForbidden: "forgeForbidden", Environment, "The token lacks a permission.", "Give it read and write access to pull requests, contents and statuses.";
@@ -329,9 +329,9 @@ kinds! {
     }
     "Server and webhooks" {
         NotFound: "notFound", Usage, "The page does not exist.", "Follow a link of the dashboard.";
-        PageFailed: "pageFailed", Environment, "The page could not be made.", "Reload it.";
+        PageFailed: "pageFailed", Environment, "The page could not be rendered.", "Reload it.";
         FormRefused: "formRefused", Usage, "A form was sent that the server does not accept.", "Load the page again, and send the form from there.";
-        NotOwned: "notOwned", Usage, "No process owns the run, so nothing acts on what the page asks for.", "Run the command that the page names.";
+        NotOwned: "notOwned", Usage, "No process owns the run, so the request would not be seen.", "Run the command that the page names.";
         ListenExposed: "listenExposed", Usage, "The address can be reached from other machines.", "Listen on `127.0.0.1` behind a proxy with TLS, or pass `--expose webhooks`.";
         ListenFailed: "listenFailed", Environment, "The server cannot listen on the address.", "Choose another port, or end the program that uses it.";
         NothingToServe: "nothingToServe", Usage, "The server would serve neither the dashboard nor webhooks.", "Set the webhook secret, or pass `--expose all`.";

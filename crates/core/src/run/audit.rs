@@ -108,7 +108,7 @@ fn changed_tests(build: &Build) -> impl Iterator<Item = AuditFinding> {
     let tasks = tasks.filter(|(_, task)| !task.tests.is_empty());
     tasks.map(|(id, task)| AuditFinding {
         severity: AuditSeverity::Medium,
-        title: format!("task `{id}` changed tests that were there before"),
+        title: format!("task `{id}` changed existing tests"),
         place: None,
         detail: task.tests.join(", "),
         confirmed: None,

@@ -128,7 +128,7 @@ fn said(entry: &Entry) -> Option<Said> {
         Life::Asked { .. } => "answered with a question".to_owned(),
         Life::Unanswerable { why } => format!("no reply could be posted: {why}"),
         Life::Left => "left to a person".to_owned(),
-        Life::Withdrawn { .. } => "put aside by a person".to_owned(),
+        Life::Withdrawn { .. } => "set aside by a person".to_owned(),
     };
     Some(Said {
         author: entry.author.clone(),
@@ -145,7 +145,7 @@ fn outcome(answer: &Answer) -> String {
         FixerResult::Declined => "declined",
         FixerResult::Question => "answered with a question",
         FixerResult::Unsaid => "answered",
-        FixerResult::Failed => "no fixer managed it",
+        FixerResult::Failed => "no fixer could resolve it",
         FixerResult::Unknown => "answered before",
     };
     match (&answer.commit, answer.action) {

@@ -117,12 +117,12 @@ fn describe_event(event: &Event, run: &Run) -> Option<String> {
         Event::Asked { ask } => describe_ask(ask),
         Event::ChildReported { child, report } => describe_child(child, report),
         Event::CancelAsked => "asked to stop".to_owned(),
-        Event::OwnerLost => "found without its process".to_owned(),
+        Event::OwnerLost => "its process is gone".to_owned(),
         Event::Resumed { granted } => match granted {
             Some(_) => "resumed with a larger budget".to_owned(),
             None => "resumed".to_owned(),
         },
-        Event::Continued { task } => format!("given more to do: {}", first_line(task)),
+        Event::Continued { task } => format!("new task: {}", first_line(task)),
         Event::Relocated { repo, .. } => format!("moved to {}", repo.display()),
         Event::ProcessStarted { .. } | Event::Woken { .. } => return None,
     })
@@ -186,7 +186,7 @@ fn describe_result(effect: &Effect, result: &EffectResult, run: &Run) -> Option<
             format!("conflicts in {}", files.join(", "))
         }
         (_, EffectResult::Replaced { .. }) => {
-            "the branch was rewritten by somebody else; taken as it is".to_owned()
+            "someone else rewrote the branch; continuing with their version".to_owned()
         }
         (_, EffectResult::PullRequestOpened { pull_request }) => {
             format!(
@@ -264,7 +264,7 @@ fn describe_answer(answer: &ForgeAnswer, run: &Run) -> Option<String> {
         ForgeAnswer::BaseMoved => "not merged: the base has moved".to_owned(),
         ForgeAnswer::Unheard { poll } => match describe_comments(&poll.comments, run) {
             Some(comments) => format!("not merged: {comments}"),
-            None => "not merged: a review or a check stands against it".to_owned(),
+            None => "not merged: a review or a check blocks it".to_owned(),
         },
         ForgeAnswer::ReviewPosted { .. } | ForgeAnswer::Posted { .. } | ForgeAnswer::Done => {
             return None;
@@ -305,13 +305,13 @@ fn describe_ask(ask: &Ask) -> String {
         Ask::Comment { author, text, .. } => format!("{author} commented: {}", first_line(text)),
         Ask::Approve { by, head } => format!("{by} approved {head}"),
         Ask::Extend { .. } => "limits raised".to_owned(),
-        Ask::RetryTask { task } => format!("asked to try task {task} again"),
-        Ask::SkipTask { task } => format!("asked to leave out task {task}"),
+        Ask::RetryTask { task } => format!("asked to retry task {task}"),
+        Ask::SkipTask { task } => format!("asked to skip task {task}"),
         Ask::Pause => "asked to start no more tasks".to_owned(),
-        Ask::Mend { head, .. } => format!("asked to mend what keeps {} from landing", head.short()),
+        Ask::Mend { head, .. } => format!("asked to fix what blocks {}", head.short()),
         Ask::Landed { head } => format!("{} has landed", head.short()),
         Ask::Conclude => "asked to end once nothing is left to do".to_owned(),
-        Ask::Unpause => "asked to go on".to_owned(),
+        Ask::Unpause => "asked to continue".to_owned(),
         Ask::Cleanup => "asked to clean up".to_owned(),
     }
 }

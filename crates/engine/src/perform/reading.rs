@@ -158,7 +158,7 @@ impl Sorted {
     fn unsettled(&mut self, reason: Reason, author: &Author) {
         self.is_settled &= reason.is_final();
         if reason == Reason::PermissionUnknown {
-            let login = author.login.as_deref().unwrap_or("somebody");
+            let login = author.login.as_deref().unwrap_or("unknown");
             self.unknown = Some(format!("could not read the permission of `{login}`"));
         }
     }

@@ -76,7 +76,7 @@ async fn carry_out(
     let fields = fields(&bytes);
     let token = fields.get("token").map_or("", String::as_str);
     if !session.accepts(token) {
-        let problem = Problem::new(Kind::FormRefused, "this form is of another login")
+        let problem = Problem::new(Kind::FormRefused, "this form belongs to another login")
             .hint("go back, load the page again, and send the form from there");
         return refusal(StatusCode::FORBIDDEN, &problem, &back);
     }

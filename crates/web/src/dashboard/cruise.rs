@@ -57,7 +57,7 @@ pub(super) fn tell_plan(html: &mut Html, run: &Run, children: &[Run]) {
     }
     if let Flow::Cruise { build } = &run.flow {
         let doubts = build.doubts.iter().map(ToString::to_string);
-        list(html, "Entries that show nothing", doubts);
+        list(html, "Entries without evidence", doubts);
     }
 }
 
@@ -132,7 +132,7 @@ fn report(html: &mut Html, audit: &Audit) {
     list(html, "Gaps", audit.gaps.iter().cloned());
     list(
         html,
-        "Built without being asked for",
+        "Built but not requested",
         audit.additions.iter().cloned(),
     );
 }

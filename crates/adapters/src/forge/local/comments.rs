@@ -196,7 +196,7 @@ impl LocalForge {
             .rev()
             .take(10)
             .map(|comment| {
-                let author = comment.author.login.as_deref().unwrap_or("nobody");
+                let author = comment.author.login.as_deref().unwrap_or("unknown");
                 format!(
                     "{} ({}, {author})",
                     comment.key.id,
@@ -207,7 +207,7 @@ impl LocalForge {
         Ok(if named.is_empty() {
             problem.hint("it has no comments yet; leave out `--reply-to`")
         } else {
-            problem.hint(format!("there are: {}", named.join(", ")))
+            problem.hint(format!("pass one of: {}", named.join(", ")))
         })
     }
 }

@@ -196,7 +196,7 @@ impl LocalForge {
         Ok(if named.is_empty() {
             problem.hint("open one with `drive spawn TASK` or `drive pr open BRANCH`")
         } else {
-            problem.hint(format!("there are: {}", named.join(", ")))
+            problem.hint(format!("pass one of: {}", named.join(", ")))
         })
     }
 }

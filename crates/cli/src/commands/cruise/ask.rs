@@ -104,8 +104,10 @@ pub(super) fn approve(app: &App, id: Option<&str>) -> Outcome {
                 .cause(errors.clone())
                 .hint(match waits_for_person(&run) {
                     Some(waits) => waits,
-                    None => "a fixer is correcting it; `drive cruise status` shows its progress"
-                        .to_owned(),
+                    None => format!(
+                        "a fixer is correcting it; `drive cruise status {}` shows its progress",
+                        run.id
+                    ),
                 }));
         }
         PlanCheck::Valid { .. } => {}
@@ -167,7 +169,7 @@ fn planning(app: &App, id: Option<&str>) -> Result<Run, Problem> {
                 Kind::PlanApproved,
                 format!("cruise `{}` builds a plan that you brought", run.id),
             )
-            .hint("`drive cruise status` shows its tasks")),
+            .hint(format!("`drive cruise status {}` shows its tasks", run.id))),
             Flow::Awaiting | Flow::Spawn { .. } | Flow::Phase { .. } => Ok(run),
         };
     };
@@ -181,13 +183,15 @@ fn planning(app: &App, id: Option<&str>) -> Result<Run, Problem> {
                 run.id
             ),
         )
-        .hint("`drive cruise status` shows them")),
+        .hint(format!("`drive cruise status {}` shows them", run.id))),
     }
 }
 
 fn nothing_to_approve(run: &Run) -> Problem {
-    Problem::new(Kind::NoPlan, format!("cruise `{}` has no plan yet", run.id))
-        .hint("wait for the planner; `drive cruise status` shows its progress")
+    Problem::new(Kind::NoPlan, format!("cruise `{}` has no plan yet", run.id)).hint(format!(
+        "wait for the planner; `drive cruise status {}` shows its progress",
+        run.id
+    ))
 }
 
 /// Ends the cruise and waits for its end.
@@ -220,15 +224,20 @@ pub(super) fn cleanup(app: &App, id: Option<&str>, force: bool) -> Outcome {
         }
         if app.cancel()?.asked().is_some() {
             let what = format!("stopped waiting for cruise `{}` to end", run.id);
-            return Err(Problem::new(Kind::Interrupted, what)
-                .hint("it was asked to end; check with `drive cruise status`"));
+            return Err(Problem::new(Kind::Interrupted, what).hint(format!(
+                "it was asked to end; see `drive runs show {}`",
+                run.id
+            )));
         }
         if Instant::now() >= until {
             return Err(Problem::new(
                 Kind::OwnerSlow,
                 format!("the owner of cruise `{}` has not ended it yet", run.id),
             )
-            .hint("it was asked to end; check with `drive cruise status`"));
+            .hint(format!(
+                "it was asked to end; see `drive runs show {}`",
+                run.id
+            )));
         }
         std::thread::sleep(GLANCE);
     }

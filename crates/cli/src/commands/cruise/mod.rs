@@ -73,7 +73,7 @@ enum CruiseCommand {
         #[arg(value_name = "ID")]
         id: Option<String>,
     },
-    /// Show what became of every task, and what proves it
+    /// Show the result of every task, with its evidence
     Report {
         /// Id of the cruise; optional if there is only one
         #[arg(value_name = "ID")]
@@ -81,7 +81,7 @@ enum CruiseCommand {
     },
     /// Retry a blocked task
     Retry(tasks::TaskArgs),
-    /// Leave out a task; those that wait for it start without it
+    /// Skip a task; tasks that depend on it start without it
     Skip(tasks::TaskArgs),
     /// Start no more tasks until `drive cruise resume`
     Pause {

@@ -84,7 +84,7 @@ fn move_to(
     let repo = found.top.as_ref().unwrap_or(git_dir);
     if let Some(root) = members.first() {
         app.output().narrate(format_args!(
-            "cruise {} goes on in {}",
+            "cruise {} continues in {}",
             root.id,
             repo.display()
         ));

@@ -43,7 +43,10 @@ fn no_audit(run: &Run) -> Problem {
         Kind::NoPlan,
         format!("cruise `{}` has nothing to report: {why}", run.id),
     )
-    .hint("`drive cruise status` shows how far it is")
+    .hint(format!(
+        "`drive cruise status {}` shows its progress",
+        run.id
+    ))
 }
 
 /// How it ended, in one line.

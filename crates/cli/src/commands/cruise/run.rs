@@ -50,7 +50,7 @@ pub(super) struct RunArgs {
     #[arg(long, requires = "plan_file")]
     build_only: bool,
 
-    /// What must be shown before the cruise counts as done
+    /// Evidence that the cruise needs before it counts as done
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LevelArg::Functional)]
     level: LevelArg,
 
@@ -58,7 +58,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     plan_file: Option<PathBuf>,
 
-    /// Let reviewers look at the plan of `--plan-file` first
+    /// Have the plan of `--plan-file` reviewed first
     #[arg(long, requires = "plan_file", conflicts_with = "build_only")]
     review_plan: bool,
 
@@ -66,15 +66,15 @@ pub(super) struct RunArgs {
     #[arg(long, conflicts_with = "build_only")]
     auto_approve: bool,
 
-    /// Most tasks to build side by side
+    /// Maximum number of tasks to build in parallel
     #[arg(long, value_name = "N")]
     max_parallel: Option<u32>,
 
-    /// Who merges what was built [default: manual]
+    /// Who merges the result, a person (`manual`) or drive (`auto`) [default: manual]
     #[arg(long, value_name = "WHO")]
     merge: Option<String>,
 
-    /// Which pull requests to open: `single`, or `per-task` for one for each task too [default: single]
+    /// Pull requests to open: `single`, or `per-task` for one per task as well [default: single]
     #[arg(long, value_name = "HOW")]
     pr_strategy: Option<String>,
 

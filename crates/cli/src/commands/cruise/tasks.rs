@@ -29,7 +29,7 @@ pub(super) fn retry(app: &App, args: &TaskArgs) -> Outcome {
             Kind::TaskNotBlocked,
             format!("task `{task}` is not blocked, so there is nothing to retry"),
         )
-        .hint("`drive cruise status` shows every task"));
+        .hint(format!("`drive cruise status {}` shows every task", run.id)));
     }
     let ask = Ask::RetryTask { task };
     tell(app, &run, vec![(ask, name()?)], "retries the task")
@@ -78,7 +78,7 @@ fn find<'r>(run: &'r Run, task: &str) -> Result<(TaskId, &'r TaskState), Problem
     );
     Err(match task_like(run, task) {
         Some(meant) => problem.hint(format!("did you mean `{meant}`?")),
-        None => problem.hint("`drive cruise status` shows every task"),
+        None => problem.hint(format!("`drive cruise status {}` shows every task", run.id)),
     })
 }
 

@@ -212,7 +212,7 @@ impl Person<'_> {
             match waits_for_person(root) {
                 Some(why) if root.is_active() => Err(Problem::new(
                     Kind::TasksFailed,
-                    format!("the demonstration cannot go on alone: {why}"),
+                    format!("the demonstration cannot continue without a person: {why}"),
                 )
                 .hint("see what this machine lacks for verification with `drive doctor`")),
                 Some(_) | None => Ok(false),
@@ -276,7 +276,7 @@ fn page(desk: &LocalForge) -> Result<String, Problem> {
         pr.number, pr.title, pr.branch, pr.base
     );
     for comment in desk.comments(ONLY_PR)? {
-        let author = comment.author.login.as_deref().unwrap_or("somebody");
+        let author = comment.author.login.as_deref().unwrap_or("unknown");
         let body = visible(&comment.body);
         if body.trim().is_empty() {
             let _ = writeln!(text, "  {author} approved it");

@@ -30,7 +30,7 @@ const CLEAR: &str = "\x1b[H\x1b[2J";
 /// The arguments of `drive runs list`.
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
-    /// Most runs, and most verifications, to show
+    /// Maximum number of runs, and of verifications, to show
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: u32,
 

@@ -33,7 +33,7 @@ pub(crate) struct LogOptions {
     /// Show only agents in this role
     #[arg(long, value_enum)]
     role: Option<Role>,
-    /// Print what the agent that worked last printed, as it is
+    /// Print the output of the last agent as it is
     #[arg(long)]
     raw: bool,
 }

@@ -49,11 +49,11 @@ enum RunsCommand {
         #[arg(value_name = "ID")]
         id: String,
     },
-    /// Give a run that has ended more to do, on its branch and its pull request
+    /// Give an ended run another task, on its branch and its pull request
     Continue(continuing::ContinueArgs),
     /// Stop a run, save its work and remove its sandbox
     Stop(stop::StopArgs),
-    /// Start a run that ended without success again, as a new run from its base as it is now
+    /// Start a failed run again, as a new run from the current tip of its base
     Retry {
         /// Id of the run
         #[arg(value_name = "ID")]

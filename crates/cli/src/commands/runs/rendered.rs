@@ -76,7 +76,7 @@ impl Rendered {
                 return self.command(command, *exit_code);
             }
             AgentEvent::Waiting { wait } => format!("  ! {wait}"),
-            AgentEvent::Resumed => "  ! goes on".to_owned(),
+            AgentEvent::Resumed => "  ! continues".to_owned(),
             AgentEvent::PermissionAsked { .. } => return None,
             AgentEvent::PermissionAnswered { request, decision } => {
                 let answer = match decision {

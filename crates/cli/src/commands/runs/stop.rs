@@ -20,7 +20,7 @@ pub(super) struct StopArgs {
     #[arg(value_name = "ID")]
     id: String,
 
-    /// Stop a cruise too, which ends it for good
+    /// Stop a cruise too; it cannot be resumed
     #[arg(short, long)]
     yes: bool,
 }

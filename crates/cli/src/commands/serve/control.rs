@@ -147,10 +147,7 @@ impl JournalControl {
                 Kind::PlanApproved,
                 format!("run `{}` has no plan that waits for approval", run.id),
             )
-            .hint(format!(
-                "`drive cruise status {}` shows how it stands",
-                run.id
-            ))
+            .hint(format!("`drive cruise status {}` shows its state", run.id))
         })?;
         let is_head = planning.work.head_sha.as_ref() == Some(head);
         require_head(planning, is_head, head)
@@ -169,7 +166,7 @@ impl JournalControl {
         }
         Err(Problem::new(
             Kind::PlanApproved,
-            format!("no part of run `{}` hears comments now", run.id),
+            format!("run `{}` reads no comments now", run.id),
         )
         .hint("comment on the pull request of a task instead"))
     }
@@ -220,7 +217,7 @@ fn head_moved(what: &str, head: &CommitSha) -> Problem {
 
 fn not_owned(run: &Run, command: &str) -> Problem {
     let message = format!(
-        "no process owns run `{}`, so nobody would act on this",
+        "no process owns run `{}`, so the request would not be seen",
         run.id
     );
     Problem::new(Kind::NotOwned, message).hint(format!("in a terminal: `{command}`"))

@@ -72,7 +72,7 @@ fn a_killed_and_resumed_cruise_tells_a_landing_a_block_a_wait_and_its_end_once()
     assert_eq!(all[1]["title"], "task `b` is blocked: Build it all");
     assert_eq!(
         all[2]["reason"],
-        "task `b` is blocked; nothing else can go on"
+        "task `b` is blocked; nothing else can continue"
     );
     let skipped = stage.drive(&["cruise", "skip", "b"]);
     assert_eq!(skipped.code, Some(0), "{skipped:?}");

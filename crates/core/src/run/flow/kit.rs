@@ -129,3 +129,13 @@ pub(super) fn no_commit() -> Problem {
 pub(super) fn no_branch() -> Problem {
     Problem::new(Kind::Internal, "the run has no branch yet")
 }
+
+/// The command that shows a run, for a hint.
+pub(super) fn show_hint(run: &Run) -> String {
+    format!("`drive runs show {}`", run.id)
+}
+
+/// The command that prints what the agents of a run did, for a hint.
+pub(super) fn logs_hint(run: &Run) -> String {
+    format!("`drive runs logs {}`", run.id)
+}

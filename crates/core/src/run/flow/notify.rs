@@ -295,7 +295,8 @@ fn approval(run: &Run) -> Option<Draft> {
 /// A limit that a person must raise.
 fn limit(run: &Run) -> Option<Draft> {
     if matches!(run.flow, Flow::Cruise { .. }) {
-        return needs_budget(run).then(|| used_up(run, "no task can go on without more of it"));
+        return needs_budget(run)
+            .then(|| used_up(run, "no task can continue without a larger budget"));
     }
     let why = run.limit()?;
     if is_used_up(run) {
@@ -359,7 +360,7 @@ fn standstill(run: &Run) -> Option<Draft> {
         name: format!("standstill/{attempts}/{}", blocked.join(",")),
         event: NoticeEvent::NeedsYou,
         words: "needs you".to_owned(),
-        reason: format!("{what}; nothing else can go on"),
+        reason: format!("{what}; nothing else can continue"),
         task: None,
         command: Some(format!("drive cruise status {}", run.id)),
     })

@@ -1,7 +1,7 @@
 //! Publishing: pushes with the last published commit as lease, and texts for the first commit.
 
-use super::super::model::Effect;
-use super::kit::Context;
+use super::super::model::{Effect, Run};
+use super::kit::{Context, logs_hint};
 use crate::ids::{BranchName, CommitSha, RemoteName};
 use crate::problem::{Kind, Problem};
 
@@ -58,10 +58,13 @@ pub(super) fn branch_moved(branch: &BranchName) -> Problem {
     ))
 }
 
-pub(super) fn nothing_changed(agent: &str) -> Problem {
+pub(super) fn nothing_changed(run: &Run, agent: &str) -> Problem {
     Problem::new(
         Kind::NothingChanged,
         format!("agent `{agent}` changed nothing"),
     )
-    .hint("read its log with `drive runs logs`, or make the task more concrete")
+    .hint(format!(
+        "read its log with {}, or make the task more concrete",
+        logs_hint(run)
+    ))
 }

@@ -104,7 +104,7 @@ impl SpawnFlow<'_> {
                 commits.is_empty() || added_nothing(self.run),
                 warnings.is_empty(),
             ) {
-                (true, true) => self.fail(nothing_changed(&self.request.agent)),
+                (true, true) => self.fail(nothing_changed(self.run, &self.request.agent)),
                 (true, false) => self.fail(nothing_on_branch(self.request)),
                 (false, _) => self.publish(head_sha),
             },
@@ -201,7 +201,7 @@ impl SpawnFlow<'_> {
         if outcome.ending.is_over_budget() && is_asking {
             return self.roll_back();
         }
-        if let Some(problem) = outcome.problem(&self.request.agent) {
+        if let Some(problem) = outcome.problem_of(&self.request.agent, &self.run.id) {
             return if self.is_held_outage(&outcome.ending) {
                 self.hold(problem.to_string(), &outcome.ending)
             } else {

@@ -35,7 +35,7 @@ fn a_plan_that_is_used_as_it_is_waits_for_a_person_and_for_no_reviewer() {
         Effect::OpenPullRequest { body, .. } => Some(body.as_str()),
         _ => None,
     });
-    let waits = "Not approved yet: nobody reviews this plan.";
+    let waits = "Not approved yet: this plan gets no review.";
     assert!(
         opened.is_some_and(|body| body.contains(waits)),
         "{opened:?}"
@@ -52,7 +52,7 @@ fn a_plan_that_is_used_as_it_is_waits_for_a_person_and_for_no_reviewer() {
     let Some(ForgeAct::UpdateBody { body }) = described.last() else {
         panic!("{:?}", scene.names());
     };
-    assert!(body.contains("by ann: nobody reviewed it."), "{body}");
+    assert!(body.contains("by ann: no review."), "{body}");
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn block(run: &mut Run, tasks: &[TaskId]) {
         for id in tasks {
             if let Some(record) = build.tasks.get_mut(id) {
                 record.state = TaskState::Blocked {
-                    why: "it waits for a task that waits for it".to_owned(),
+                    why: "it and another task wait for each other".to_owned(),
                     diagnosis: None,
                 };
             }
@@ -315,11 +315,11 @@ fn failure(run: &Run) -> Option<Problem> {
         && checked != head
     {
         let message = format!(
-            "the receipts are about {}, and the branch was merged at {}",
+            "the acceptance entries were checked at {}, but the branch was merged at {}",
             checked.short(),
             head.short()
         );
-        let hint = "check the acceptance entries of what landed yourself";
+        let hint = "check the acceptance entries of the merged commit yourself";
         return Some(Problem::new(Kind::AcceptanceFailed, message).hint(hint));
     }
     let counts = |one: &&Evidence| match build.level {
@@ -388,7 +388,10 @@ pub(super) fn waits_for(run: &Run) -> Option<String> {
                  or leave it out with `drive cruise skip {id}`"
             ))
         }
-        None if build.paused => Some("it is paused; go on with `drive cruise resume`".to_owned()),
+        None if build.paused => Some(format!(
+            "it is paused; continue with `drive cruise resume {}`",
+            run.id
+        )),
         None => None,
     }
 }

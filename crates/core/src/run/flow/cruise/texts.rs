@@ -60,14 +60,10 @@ pub(super) fn cockpit(run: &Run, request: &Request) -> String {
     for (id, task) in in_order(build) {
         listed(
             &mut text,
-            (id, "also changed files that it is not about"),
+            (id, "also changed files outside its paths"),
             &task.outside,
         );
-        listed(
-            &mut text,
-            (id, "changed tests that were there before"),
-            &task.tests,
-        );
+        listed(&mut text, (id, "changed existing tests"), &task.tests);
     }
     text.push_str(&receipts(&build.receipts, build.opinion.as_ref()));
     let _ = write!(text, "\nCruise `{}`.", run.id);

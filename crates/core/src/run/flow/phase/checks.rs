@@ -4,6 +4,7 @@
 use super::super::super::model::{
     DoneWhen, Makes, OutcomeStatus, PostKey, Remark, ReviewOf, Stage,
 };
+use super::super::kit::show_hint;
 use super::PhaseFlow;
 use super::texts::{check_text, same_failure};
 use crate::forge::checks::{Check, CheckState, Checks, Gate};
@@ -111,7 +112,10 @@ impl PhaseFlow<'_> {
             return None;
         };
         let problem = Problem::new(Kind::ChecksFailed, format!("{} failed", named(&names)));
-        Some(problem.hint("read the logs on the forge; `drive runs show` lists what was tried"))
+        Some(problem.hint(format!(
+            "read the logs on the forge; {} lists what was tried",
+            show_hint(self.run)
+        )))
     }
 
     /// What the checks have against a merge.

@@ -4,7 +4,7 @@ use super::super::super::model::{
     Approved, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, ForgeAnswer, Life,
     OutcomeStatus, PhaseEnd, PlanCheck, PostKey, Stage,
 };
-use super::super::kit::no_commit;
+use super::super::kit::{logs_hint, no_commit, show_hint};
 use super::super::public_text::public;
 use super::PhaseFlow;
 use super::texts::{
@@ -136,7 +136,7 @@ impl PhaseFlow<'_> {
                         "reviewer `{reviewer}` requests changes, and the fixer changed nothing"
                     ),
                 )
-                .hint("read its findings with `drive runs show`");
+                .hint(format!("read its findings with {}", show_hint(self.run)));
                 self.finish_with(word, OutcomeStatus::Failed, problem);
             }
             (LastWord::Approved, _) | (LastWord::NeedsChanges, TeamMode::Sequential) => {
@@ -148,10 +148,10 @@ impl PhaseFlow<'_> {
                     Kind::NotApproved,
                     format!("reviewer `{reviewer}` still requests changes{open}"),
                 )
-                .hint(
-                    "read its findings with `drive runs show`; `--max-iterations` allows more \
-                       rounds",
-                );
+                .hint(format!(
+                    "read its findings with {}; `--max-iterations` allows more rounds",
+                    show_hint(self.run)
+                ));
                 self.finish_with(word, OutcomeStatus::Failed, problem);
             }
             (LastWord::Inconclusive, _) => {
@@ -159,7 +159,10 @@ impl PhaseFlow<'_> {
                     Kind::ReviewInconclusive,
                     format!("reviewer `{reviewer}` gave no usable verdict{open}"),
                 )
-                .hint("review the change yourself; `drive runs logs` shows what the reviewer said");
+                .hint(format!(
+                    "review the change yourself; {} shows what the reviewer said",
+                    logs_hint(self.run)
+                ));
                 self.finish_with(word, OutcomeStatus::NeedsHuman, problem);
             }
         }

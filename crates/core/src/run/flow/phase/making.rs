@@ -71,7 +71,7 @@ impl PhaseFlow<'_> {
         if let Some(red) = &self.state.whole.red {
             let _ = write!(
                 job.prompt,
-                "\n\nIt did not pass verification, so nobody has seen it:\n\n{red}\n"
+                "\n\nIt did not pass verification, so it was not published:\n\n{red}\n"
             );
         }
     }

@@ -49,7 +49,7 @@ impl PhaseFlow<'_> {
         let touched = scope.touched(&lines.files);
         let hint = "the files that hold the checks of a task are its reviewers', not its coder's";
         if let Some(first) = touched.first() {
-            let message = format!("it changed `{first}`, which is not its to change");
+            let message = format!("it changed `{first}`, which it may not change");
             return Some(Problem::new(Kind::ChecksChanged, message).hint(hint));
         }
         let is_unknown = lines.is_cut && !scope.checks.is_empty();

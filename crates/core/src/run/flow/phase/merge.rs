@@ -158,7 +158,7 @@ impl PhaseFlow<'_> {
         if let (MergeStep::Resolving { ours, .. }, EffectResult::AgentEnded { outcome, .. }) =
             (merge.step.clone(), &result)
         {
-            match outcome.problem(&self.terms.fixer) {
+            match outcome.problem_of(&self.terms.fixer, &self.run.id) {
                 Some(problem) if is_outage(&outcome.ending) => {
                     if self.is_held_outage(&outcome.ending) {
                         let why = problem.to_string();

@@ -3,6 +3,7 @@
 use super::super::super::model::{
     DoneWhen, HoldFor, MergeStep, OutcomeStatus, Pause, PlanCheck, Stage,
 };
+use super::super::kit::show_hint;
 use super::PhaseFlow;
 use crate::problem::{Kind, Problem};
 use crate::review::{LastWord, Move};
@@ -158,8 +159,10 @@ impl PhaseFlow<'_> {
     fn stop_late(&mut self) {
         let message =
             format!("new comments came after each of the last {MOST_LATE_ROUNDS} fixer rounds");
-        let problem = Problem::new(Kind::CommentsOpen, message)
-            .hint("read what is open with `drive runs show`, then decide yourself");
+        let problem = Problem::new(Kind::CommentsOpen, message).hint(format!(
+            "read what is open with {}, then decide yourself",
+            show_hint(self.run)
+        ));
         self.stop(OutcomeStatus::NeedsHuman, problem);
     }
 

@@ -18,7 +18,7 @@ pub(super) fn description_outcome(run: &Run, phase: &Phase, request: &Request) -
     if phase.end.is_none() && phase.verdict.is_none() {
         let terms = request.kind.phase_terms();
         if terms.is_some_and(|terms| terms.is_about_plan() && !terms.is_reviewed()) {
-            return "Not approved yet: nobody reviews this plan.".to_owned();
+            return "Not approved yet: this plan gets no review.".to_owned();
         }
         return "In review: not approved yet.".to_owned();
     }
@@ -89,7 +89,7 @@ fn standing(run: &Run, phase: &Phase, request: &Request) -> String {
             format!("**Approved** at `{sha}`: {reviews}{after}.")
         }
         (Some(LastWord::NeedsChanges), _) if !is_objected || is_changed => {
-            format!("**Changed since the last review**: nobody has reviewed `{sha}`.")
+            format!("**Changed since the last review**: `{sha}` was not reviewed.")
         }
         (Some(LastWord::NeedsChanges), _) | (None, Move::Fix) => {
             format!("**Needs changes** at `{sha}`: {open}.")
@@ -118,7 +118,7 @@ fn reviews(run: &Run, phase: &Phase, request: &Request) -> String {
     let terms = request.kind.phase_terms();
     let domains = terms.map_or(Vec::new(), |terms| terms.review_plan().domains);
     if domains.is_empty() {
-        return "nobody reviewed it".to_owned();
+        return "no review".to_owned();
     }
     let open = match &run.work.head_sha {
         Some(head) => phase.record.not_content(&domains, head).len(),

@@ -119,7 +119,7 @@ impl PhaseFlow<'_> {
         } else {
             &self.request.agent
         };
-        if let Some(problem) = outcome.problem(agent) {
+        if let Some(problem) = outcome.problem_of(agent, &self.run.id) {
             return self.agent_failed(round, &problem, Some(&outcome.ending));
         }
         self.state.counts.failures = 0;
@@ -202,7 +202,7 @@ impl PhaseFlow<'_> {
         let makes_change = self.terms.makes == Makes::Change;
         let is_more = round.job == RoundJob::Make && added_nothing(self.run);
         if (commits.is_empty() || is_more) && (makes_change || round.job == RoundJob::Make) {
-            let problem = nothing_changed(&self.request.agent);
+            let problem = nothing_changed(self.run, &self.request.agent);
             if round.job == RoundJob::Make && self.plans_again(None) {
                 return self.plan_again(round, &problem, None);
             }

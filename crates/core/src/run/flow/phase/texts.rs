@@ -50,7 +50,7 @@ pub(super) fn plan_message(title: &str, task: &str) -> String {
 pub(super) const LEFT_MESSAGE: &str = "Save uncommitted changes of the sandbox";
 
 /// The message of the commit that takes the plan's file out.
-pub(super) const DROPPED_MESSAGE: &str = "Leave the plan out of what lands";
+pub(super) const DROPPED_MESSAGE: &str = "Remove the plan before the merge";
 
 /// The message of a fixer's commit. It names the comments that the fixer says it is for; one that
 /// the fixer did not speak of was given to it and no more.
@@ -406,7 +406,7 @@ fn open_list(run: &Run, phase: &Phase, request: &Request) -> String {
     let is_sequential = terms.is_some_and(|terms| terms.mode == TeamMode::Sequential) && is_fixed;
     let open = open_findings(phase, request);
     if is_sequential {
-        format!("The reviewer asked for changes. Nobody has reviewed the fix.\n\n{open}\n")
+        format!("The reviewer asked for changes. The fix was not reviewed.\n\n{open}\n")
     } else if open.is_empty() {
         String::new()
     } else {

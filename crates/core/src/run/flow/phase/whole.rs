@@ -352,7 +352,7 @@ impl PhaseFlow<'_> {
         };
         if let Some((kind, what)) = word {
             let reviewer = &self.terms.reviewer;
-            let message = format!("reviewer `{reviewer}` {what} on what was built as a whole");
+            let message = format!("reviewer `{reviewer}` {what} on the combined change");
             let problem = Problem::new(kind, message);
             return Some(problem.hint("read its findings, then decide yourself"));
         }
