@@ -12,6 +12,7 @@ mod commit;
 mod config;
 mod config_cache;
 mod credentials;
+mod descent;
 mod discover;
 mod environment;
 mod history;

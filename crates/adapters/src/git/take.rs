@@ -44,7 +44,7 @@ pub(crate) struct Take<'a> {
     /// Commits that both have, from which the others are told.
     pub(crate) since: &'a [CommitSha],
     pub(crate) paths: Paths,
-    /// Where the sandbox's branch is: it must have a commit in common with the user's.
+    /// Where the sandbox's branch is: it must build on one of the commits that both have.
     pub(crate) tip: Option<&'a CommitSha>,
 }
 
@@ -228,10 +228,8 @@ impl Take<'_> {
             .args(["rev-list", "--parents", commit.as_str(), "--not"])
             .args(self.since.iter().map(CommitSha::as_str))
             .ok()?;
-        let mut lines = commits.stdout.split(|byte| *byte == b'\n');
-        let has_root = lines.any(|line| !line.is_empty() && !line.contains(&b' '));
-        if has_root && self.tip == Some(commit) {
-            self.check_related(waiting, commit)?;
+        if self.tip == Some(commit) && !self.builds_on_known(&commits) {
+            self.check_descent(waiting, commit)?;
         }
         let answer = self
             .checking(waiting)
@@ -281,22 +279,6 @@ impl Take<'_> {
         self.check_case(waiting, commit, &added)
     }
 
-    /// A history with a beginning of its own can be merged only where it meets the sandbox's.
-    fn check_related(&self, waiting: Option<&Waiting>, commit: &CommitSha) -> Result<(), Problem> {
-        let meets = self.since.iter().try_fold(false, |meets, known| {
-            let call = self.checking(waiting).args(["merge-base", known, commit]);
-            Ok::<_, Problem>(meets || call.optional_line()?.is_some())
-        })?;
-        if meets {
-            return Ok(());
-        }
-        Err(Problem::new(
-            Kind::HistoryUnrelated,
-            format!("the agent rewrote the whole history: {commit} shares no commit with its base"),
-        )
-        .hint("its work is saved when the sandbox is removed: `drive kept list`"))
-    }
-
     /// Two new names that differ only in case are one file on many disks.
     fn check_case(
         &self,
@@ -325,7 +307,7 @@ impl Take<'_> {
             .config("core.commitGraph", "false")
     }
 
-    fn checking<'w>(&self, waiting: impl Into<Option<&'w Waiting>>) -> Call<'_> {
+    pub(super) fn checking<'w>(&self, waiting: impl Into<Option<&'w Waiting>>) -> Call<'_> {
         let call = self.outside(Touches::Files);
         let Some(waiting) = waiting.into() else {
             return call;
@@ -337,7 +319,7 @@ impl Take<'_> {
 }
 
 /// A folder for objects that are not checked yet. It goes with the value.
-struct Waiting {
+pub(super) struct Waiting {
     folder: PathBuf,
     objects: PathBuf,
     /// The objects that the repository has, as git reads the list.

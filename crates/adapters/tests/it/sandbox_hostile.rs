@@ -252,6 +252,53 @@ fn a_history_that_shares_nothing_with_the_base_is_refused_and_saved() {
 }
 
 #[test]
+fn a_history_that_rewrites_its_base_is_refused_and_saved() {
+    let world = World::new();
+    write(&world.repo.join("second.txt"), "second\n");
+    world.commit("second");
+    let sandboxes = world.sandboxes();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    let git = |args: &[&str]| world.git_in(&sandbox.path, args);
+    write(&sandbox.path.join("work.txt"), "the work\n");
+    git(&["add", "-A"]);
+    git(&["commit", "-q", "--amend", "-m", "amended"]);
+    git(&["commit", "-q", "--allow-empty", "-m", "on top"]);
+    let tip = git(&["rev-parse", "HEAD"]);
+    let before = files(&world.repo);
+    let refused = collect_with(&world.builder(), &sandbox).unwrap_err();
+    assert_eq!(refused.kind, Kind::HistoryUnrelated);
+    let says = format!("the agent rewrote existing commits: {tip} does not contain ");
+    assert_eq!(
+        refused.message,
+        format!("{says}{}", sandbox.base_sha.as_str())
+    );
+    assert_eq!(files(&world.repo), before);
+    let kept = sandboxes.remove(&sandbox).unwrap().kept.unwrap();
+    world.git(["merge-base", "--is-ancestor", &tip, &kept.sha]);
+    let saved = world.git(["show", &format!("{}:work.txt", kept.sha)]);
+    assert_eq!(saved, "the work");
+}
+
+#[test]
+fn a_fixer_that_amends_its_own_commit_is_taken() {
+    let world = World::new();
+    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
+    let git = |args: &[&str]| world.git_in(&sandbox.path, args);
+    // The first commit of the branch stays, the second is replaced after drive has taken both.
+    for name in ["first", "second"] {
+        write(&sandbox.path.join(name), name);
+        git(&["add", "-A"]);
+        git(&["commit", "-qm", name]);
+    }
+    collect_with(&world.builder(), &sandbox).unwrap();
+    write(&sandbox.path.join("second"), "better");
+    git(&["commit", "-qa", "--amend", "-m", "better"]);
+    let work = collect_with(&world.builder(), &sandbox).unwrap();
+    assert!(work.builds_on_base);
+    assert_eq!(world.git(["show", "drive/one:second"]), "better");
+}
+
+#[test]
 fn a_history_beside_the_branch_that_shares_nothing_with_it_is_saved() {
     let world = World::new();
     let sandboxes = world.sandboxes();

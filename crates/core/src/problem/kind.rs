@@ -223,7 +223,7 @@ kinds! {
         NoBranch: "noBranch", Usage, "No branch is checked out.", "Name the branch: `drive pr open BRANCH`.";
         NoCommits: "noCommits", Work, "The branch has no commits beyond its base.", "Commit something on it first.";
         HistoryShallow: "historyShallow", Environment, "The clone is too shallow to merge the commit into its base.", "Run `git fetch --unshallow`, then try again.";
-        HistoryUnrelated: "historyUnrelated", Work, "The branch shares no commit with its base.", "Rebuild it from its base with `git cherry-pick`.";
+        HistoryUnrelated: "historyUnrelated", Work, "The branch does not build on its base: they share no commit, or existing commits were rewritten.", "Rebuild it from its base with `git cherry-pick`.";
         OperationInProgress: "operationInProgress", Work, "A merge, rebase or similar operation was left unfinished.", "Finish or abort it, then try again.";
         NestedRepository: "nestedRepository", Work, "A folder is a repository of its own and cannot be committed.", "Remove it, ignore it, or make it a submodule.";
         FileTooLarge: "fileTooLarge", Work, "A file is too large to be read.", "Make it smaller.";

@@ -90,7 +90,12 @@ impl World<'_> {
             )
         };
         if !builds_on_base {
-            warnings.push(self.rewritten(&sandbox, base, &head_sha, commits.is_empty())?);
+            // A person may have rewritten the branch before: then the run continues from there.
+            let begun = task.run.work.head_sha.as_ref().unwrap_or(base);
+            let is_theirs = begun != base && self.history.is_ancestor(place, begun, &head_sha)?;
+            if !is_theirs {
+                warnings.push(self.rewritten(&sandbox, base, &head_sha, commits.is_empty())?);
+            }
         }
         self.note_steering(task, place, base, &head_sha)?;
         let changed = since.iter();
@@ -184,8 +189,8 @@ impl World<'_> {
         }
     }
 
-    /// The problem of a branch that no longer contains its base commit. A branch that shares no
-    /// commit with it cannot be merged.
+    /// What is told of a branch that no longer contains its base commit. One whose existing commits
+    /// were replaced is refused: it would undo what others did.
     fn rewritten(
         &self,
         sandbox: &Sandbox,
@@ -198,24 +203,20 @@ impl World<'_> {
         let meets = self
             .history
             .merge_base(Place::Sandbox(sandbox), base, head)?;
-        match (meets, is_empty) {
-            (Some(_), true) => Ok(format!(
-                "the agent reset `{branch}` to a commit before `{base_name}`"
-            )),
-            (Some(_), false) => Ok(format!(
-                "the agent rewrote existing commits: `{branch}` no longer contains `{base_name}`"
-            )),
-            (None, _) => Err(Problem::new(
-                Kind::HistoryUnrelated,
-                format!(
-                    "the agent rewrote the whole history: `{branch}` shares no commit with \
-                     `{base_name}`"
-                ),
-            )
-            .hint(format!(
-                "its files are on branch `{branch}`: `git diff {base_name} {branch}`"
-            ))),
-        }
+        let what = match (meets, is_empty) {
+            (Some(_), true) => {
+                return Ok(format!(
+                    "the agent reset `{branch}` to a commit before `{base_name}`"
+                ));
+            }
+            (Some(_), false) => "existing commits",
+            (None, _) => "the whole history",
+        };
+        Err(Problem::new(
+            Kind::HistoryUnrelated,
+            format!("the agent rewrote {what}: `{branch}` does not contain `{base_name}`"),
+        )
+        .hint("its work is saved when the sandbox is removed: `drive kept list`"))
     }
 
     /// One file of a commit.

@@ -228,19 +228,24 @@ fn one_that_amends_the_first_commit_ends_clearly_with_its_work_saved() {
 }
 
 #[test]
-fn one_that_rewrites_the_commit_it_started_from_is_told_of() {
+fn one_that_rewrites_the_commit_it_started_from_is_refused_with_its_work_saved() {
     let world = World::with_agent(&format!("echo x > x.txt; {AMEND} 'Amended'"));
     world.shell("cd repo && echo more > c.txt && git add -A && git commit -qm second");
     let (code, run) = world.spawn(&["Do it", "--branch", "mine"]);
-    assert_eq!(code, Some(0), "{run:#}");
-    let base = world.git("rev-parse --short=8 main");
-    assert_eq!(
-        warnings(&run),
-        format!("the agent rewrote existing commits: `mine` no longer contains `{base}`")
+    let failure = (code, text(&run["failure"]["kind"]));
+    assert_eq!(failure, (Some(1), "historyUnrelated".into()), "{run:#}");
+    let reason = text(&run["failure"]["message"]);
+    assert!(
+        reason.starts_with("the agent rewrote existing commits: "),
+        "{run:#}"
     );
-    assert_eq!(world.git("log --format=%s main..mine"), "Amended");
-    assert_eq!(world.files("mine"), "a.txt c.txt src/b.txt x.txt");
-    world.assert_nothing_is_left();
+    assert_eq!(world.git("branch --list mine"), "");
+    let kept = world.git("for-each-ref --format='%(refname)' refs/drive/kept");
+    assert_eq!(world.files(&kept), "a.txt c.txt src/b.txt x.txt", "{run:#}");
+    assert_eq!(
+        world.git(&format!("log -1 --format=%s {kept}^1")),
+        "Amended"
+    );
 }
 
 #[test]
