@@ -2,7 +2,7 @@ use super::object_folders::as_variable;
 use super::{Answer, Confined, Git, Location, config, stale_lock};
 use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
-use drive_core::process::{End, LeakPolicy, Limits};
+use drive_core::process::{DiskBound, End, LeakPolicy, Limits};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
     Collect, CommandSpec, Containment, Isolation, IsolationMode, NetworkAccess, OrphanPolicy,
@@ -31,6 +31,8 @@ const OUTPUT_CAP: usize = 256 << 20;
 const CONFINED_MEMORY: u64 = 4 << 30;
 /// The most processes that git in a sandbox may have at once.
 const CONFINED_PROCESSES: u32 = 256;
+/// The most that git in a sandbox may add to the disk, with all that it starts.
+pub(super) const CONFINED_DISK: u64 = 64 << 30;
 
 /// One git call being put together.
 pub struct Call<'a> {
@@ -275,8 +277,13 @@ impl<'a> Call<'a> {
             | End::LeakedProcesses { .. }
             | End::MemoryLimit
             | End::ProcessLimit
-            | End::DiskLimit { .. }
+            | End::DiskLimit {
+                bound: DiskBound::Bytes(_) | DiskBound::Files(_),
+            }
             | End::Infra { .. } => Err(Problem::new(
+            End::DiskLimit {
+                bound: DiskBound::FreeBytes(_) | DiskBound::FreeFiles(_),
+            } => Err(disk_full(&self.location.dir)),
                 Kind::GitFailed,
                 format!("`git {asked}` was killed: {}", report.end.name()),
             )),
@@ -308,6 +315,8 @@ impl<'a> Call<'a> {
         };
         spec
     }
+            // It also keeps some room on the disk free for others.
+            disk_bytes: is_confined.then_some(self.git.disk_bytes),
 
     fn isolation(&self, confined: &Confined) -> Isolation {
         Isolation {
@@ -412,6 +421,15 @@ fn timed_out(asked: &str, wall: Duration) -> Problem {
         format!("`git {asked}` did not end within {} s", wall.as_secs()),
     )
     .hint("check whether another program blocks the repository, its disk or its remote")
+}
+
+/// A disk without room for what git or drive wants to write.
+pub(super) fn disk_full(at: &Path) -> Problem {
+    Problem::new(
+        Kind::DiskFull,
+        format!("the disk of `{}` is full", at.display()),
+    )
+    .hint("free some space, then try again")
 }
 
 fn too_much(asked: &str) -> Problem {

@@ -97,6 +97,8 @@ pub struct Git {
     signing: Vec<(OsString, OsString)>,
     deadlines: Deadlines,
     isolation: IsolationMode,
+    /// The most bytes that git in a sandbox may add to its disk.
+    disk_bytes: u64,
     missing: Arc<Mutex<BTreeSet<LayerName>>>,
     cancel: CancelToken,
     config_cache: ConfigCache,
@@ -123,6 +125,7 @@ impl Git {
             signing: environment::signing(environment),
             deadlines: Deadlines::default(),
             isolation: IsolationMode::Auto,
+            disk_bytes: call::CONFINED_DISK,
             missing: Arc::default(),
             cancel: CancelToken::new(),
             config_cache: ConfigCache::default(),
@@ -142,6 +145,13 @@ impl Git {
     #[must_use]
     pub fn with_isolation(mut self, mode: IsolationMode) -> Self {
         self.isolation = mode;
+        self
+    }
+
+    /// The same git, which may add this many bytes to the disk when it works in a sandbox.
+    #[must_use]
+    pub fn with_disk_limit(mut self, bytes: u64) -> Self {
+        self.disk_bytes = bytes;
         self
     }
 

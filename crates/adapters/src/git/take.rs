@@ -4,6 +4,7 @@
 //! of its own, and checks that the history is complete and its paths are harmless. Only then do the
 //! objects join the repository's. Nothing that the sandbox says about itself is believed.
 
+use super::call::disk_full;
 use super::commit::nested_repository;
 use super::object_folders::{as_variable, object_folders};
 use super::tracked::declared;
@@ -413,14 +414,6 @@ fn failed(answer: &Answer, at: &Path, why: &str) -> Problem {
         return disk_full(at);
     }
     refused(why).cause(answer.complaint())
-}
-
-fn disk_full(at: &Path) -> Problem {
-    Problem::new(
-        Kind::DiskFull,
-        format!("the disk of `{}` is full", at.display()),
-    )
-    .hint("free some space, then try again")
 }
 
 fn refused(why: &str) -> Problem {

@@ -222,6 +222,7 @@ fn no_git_in_a_sandbox_is_without_limits() {
         assert!(limits.memory_bytes.is_some(), "{spec:?}");
         assert!(limits.processes.is_some_and(|most| most <= 512), "{spec:?}");
         assert!(limits.output_bytes <= 1 << 30, "{spec:?}");
+        assert_eq!(limits.disk_bytes, Some(64 << 30), "{spec:?}");
         assert!(limits.wall <= Duration::from_secs(30 * 60), "{spec:?}");
         seen += 1;
     }
@@ -246,6 +247,28 @@ fn processes_that_git_in_a_sandbox_starts_are_limited() {
     let call = git.call(Place::Sandbox(&sandbox), Touches::Files);
     let ended = call.args(["add", "new.txt"]).run();
     assert!(!ended.is_ok_and(|answer| answer.code == 0));
+}
+
+#[test]
+fn a_filter_that_fills_the_disk_is_ended() {
+    let world = World::new();
+    let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
+    let program = sandbox.path.join(".git/filter");
+    script(
+        &program,
+        "#!/bin/sh\nfor n in 1 2 3 4 5 6 7 8; do head -c 8388608 /dev/urandom > .git/fill$n; done\n\
+         sleep 60\ncat\n",
+    );
+    let set = ["config", "filter.f.clean", program.to_str().unwrap()];
+    world.git_in(&sandbox.path, set);
+    world.git_in(&sandbox.path, ["config", "filter.f.required", "true"]);
+    write(&sandbox.path.join(".gitattributes"), "*.txt filter=f\n");
+    write(&sandbox.path.join("new.txt"), "new\n");
+    let git = world.builder().with_disk_limit(32 << 20);
+    let call = git.call(Place::Sandbox(&sandbox), Touches::Files);
+    let problem = call.args(["add", "new.txt"]).run().unwrap_err();
+    assert_eq!(problem.kind, Kind::GitFailed);
+    assert!(problem.message.contains("disk"), "{}", problem.message);
 }
 
 #[test]
