@@ -205,14 +205,20 @@ impl<'a> Call<'a> {
         if self.location.confined.is_some() {
             return Ok(config::Overrides::default());
         }
-        let entries = match self.touches {
-            Touches::Objects => return Ok(config::Overrides::default()),
-            Touches::Files | Touches::Network => match self.entries.take() {
-                Some(entries) => entries,
-                None => load_config(self.git, &self.location)?,
-            },
+        let runs_hooks = config::runs_hooks(&self.asked());
+        if self.touches == Touches::Objects && !runs_hooks {
+            return Ok(config::Overrides::default());
+        }
+        let entries = match self.entries.take() {
+            Some(entries) => entries,
+            None => load_config(self.git, &self.location)?,
         };
+        let hooks = config::hook_overrides(&entries);
+        if self.touches == Touches::Objects {
+            return Ok(hooks);
+        }
         let mut overrides = config::content_overrides(&entries);
+        overrides.pairs.extend(hooks.pairs);
         if config::is_partial_clone(&entries) {
             self.touches = Touches::Network;
         }
@@ -273,6 +279,9 @@ impl<'a> Call<'a> {
             )),
             End::TimedOut { .. } => Err(timed_out(&asked, spec.limits.wall)),
             End::OutputLimit => Err(too_much(&asked)),
+            End::DiskLimit {
+                bound: DiskBound::FreeBytes(_) | DiskBound::FreeFiles(_),
+            } => Err(disk_full(&self.location.dir)),
             End::Signalled { .. }
             | End::LeakedProcesses { .. }
             | End::MemoryLimit
@@ -281,9 +290,6 @@ impl<'a> Call<'a> {
                 bound: DiskBound::Bytes(_) | DiskBound::Files(_),
             }
             | End::Infra { .. } => Err(Problem::new(
-            End::DiskLimit {
-                bound: DiskBound::FreeBytes(_) | DiskBound::FreeFiles(_),
-            } => Err(disk_full(&self.location.dir)),
                 Kind::GitFailed,
                 format!("`git {asked}` was killed: {}", report.end.name()),
             )),
@@ -309,14 +315,14 @@ impl<'a> Call<'a> {
             wall: self.deadline(),
             memory_bytes: is_confined.then_some(CONFINED_MEMORY),
             processes: is_confined.then_some(CONFINED_PROCESSES),
+            // It also keeps some room on the disk free for others.
+            disk_bytes: is_confined.then_some(self.git.disk_bytes),
             output_bytes: 2 * OUTPUT_CAP as u64,
             tail_bytes: 4096,
             ..Limits::default()
         };
         spec
     }
-            // It also keeps some room on the disk free for others.
-            disk_bytes: is_confined.then_some(self.git.disk_bytes),
 
     fn isolation(&self, confined: &Confined) -> Isolation {
         Isolation {

@@ -68,7 +68,63 @@ pub(super) const ALWAYS: &[(&str, &str)] = &[
     ("diff.ignoreSubmodules", "none"),
     ("log.showSignature", "false"),
     ("color.ui", "never"),
+    // Hooks that settings name, with git 2.54 and newer: a whole event at a time where git knows that.
+    ("hook.applypatch-msg.enabled", "false"),
+    ("hook.pre-applypatch.enabled", "false"),
+    ("hook.post-applypatch.enabled", "false"),
+    ("hook.pre-commit.enabled", "false"),
+    ("hook.pre-merge-commit.enabled", "false"),
+    ("hook.prepare-commit-msg.enabled", "false"),
+    ("hook.commit-msg.enabled", "false"),
+    ("hook.post-commit.enabled", "false"),
+    ("hook.pre-rebase.enabled", "false"),
+    ("hook.post-checkout.enabled", "false"),
+    ("hook.post-merge.enabled", "false"),
+    ("hook.pre-push.enabled", "false"),
+    ("hook.pre-receive.enabled", "false"),
+    ("hook.update.enabled", "false"),
+    ("hook.proc-receive.enabled", "false"),
+    ("hook.post-receive.enabled", "false"),
+    ("hook.post-update.enabled", "false"),
+    ("hook.reference-transaction.enabled", "false"),
+    ("hook.push-to-checkout.enabled", "false"),
+    ("hook.pre-auto-gc.enabled", "false"),
+    ("hook.post-rewrite.enabled", "false"),
+    ("hook.sendemail-validate.enabled", "false"),
+    ("hook.fsmonitor-watchman.enabled", "false"),
+    ("hook.post-index-change.enabled", "false"),
 ];
+
+/// Commands that may run a hook. No other one has the settings read for it.
+const RUN_HOOKS: [&str; 12] = [
+    "branch",
+    "checkout",
+    "commit",
+    "fetch",
+    "merge",
+    "push",
+    "read-tree",
+    "reset",
+    "symbolic-ref",
+    "tag",
+    "update-index",
+    "update-ref",
+];
+
+/// Whether a git command may run a hook.
+pub(super) fn runs_hooks(command: &str) -> bool {
+    RUN_HOOKS.contains(&command)
+}
+
+/// What puts every hook out of force that settings name, whoever set it: git 2.54 runs those wherever
+/// `core.hooksPath` leads.
+pub(super) fn hook_overrides(entries: &[Entry]) -> Overrides {
+    let mut overrides = Overrides::default();
+    for name in subsections(entries, "hook.") {
+        overrides.set(&format!("hook.{name}.enabled"), "false");
+    }
+    overrides
+}
 
 /// Reads `git config --list --show-scope -z`: scope, NUL, key, newline, value, NUL.
 pub(super) fn parse(listing: &[u8]) -> Vec<Entry> {
@@ -231,6 +287,28 @@ mod tests {
                 ("filter.lfs.required", "false"),
             ])
         );
+    }
+
+    #[test]
+    fn every_configured_hook_is_put_out_of_force() {
+        let entries = parse(
+            b"global\0hook.scan.event\npre-push\0global\0hook.scan.command\nscan\0local\0hook.a.b.command\nevil\0local\0core.bare\nfalse\0",
+        );
+        assert_eq!(
+            hook_overrides(&entries).pairs,
+            pairs(&[
+                ("hook.a.b.enabled", "false"),
+                ("hook.scan.enabled", "false")
+            ])
+        );
+        for command in ["update-ref", "push", "fetch", "merge", "commit", "checkout"] {
+            assert!(runs_hooks(command), "{command}");
+        }
+        assert!(!runs_hooks("config"), "reading the settings would not end");
+        for event in ["reference-transaction", "pre-push", "post-checkout"] {
+            let key = format!("hook.{event}.enabled");
+            assert!(ALWAYS.contains(&(&key, "false")), "{event}");
+        }
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod sandbox_branch;
 mod sandbox_bring;
 mod sandbox_confined_git;
 mod sandbox_crash;
+mod sandbox_deceived;
 mod sandbox_escape;
 mod sandbox_foreign;
 mod sandbox_hostile;

@@ -3,9 +3,10 @@
 //! against plain git (the control) it must come through, else it would prove nothing.
 
 use crate::support::{World, write};
+use drive_core::Problem;
 use drive_core::ids::RunId;
 use drive_core::sandbox::Sandbox;
-use drive_engine::ports::{Leftovers, Place, Sandboxes, VersionControl};
+use drive_engine::ports::{CollectedWork, Leftovers, Place, Sandboxes, VersionControl};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -250,14 +251,14 @@ const HANGS: &[Attack] = &[
 ];
 
 /// A world with a sandbox, and what the scripts may name.
-struct Stage {
-    world: World,
-    sandbox: Sandbox,
-    out: PathBuf,
+pub(crate) struct Stage {
+    pub(crate) world: World,
+    pub(crate) sandbox: Sandbox,
+    pub(crate) out: PathBuf,
 }
 
 impl Stage {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let world = World::new();
         let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
         write(&sandbox.path.join("work.txt"), "the work\n");
@@ -279,7 +280,7 @@ impl Stage {
         }
     }
 
-    fn script(&self, text: &str) -> Output {
+    pub(crate) fn script(&self, text: &str) -> Output {
         let mut command = self.world.command(&self.sandbox.path, [""; 0]);
         let environment: Vec<_> = command
             .get_envs()
@@ -305,22 +306,25 @@ impl Stage {
 
     /// What drive does after an agent: mending, the commit, and saving. Some of it is refused, which
     /// is no way out.
-    fn let_drive_work(&self) {
+    pub(crate) fn let_drive_work(&self) {
         let _ = self.world.sandboxes().mend(&self.sandbox, None);
         self.let_careless_drive_work();
     }
 
     /// The same, without mending what the agent left.
     fn let_careless_drive_work(&self) {
-        let (world, sandbox) = (&self.world, &self.sandbox);
-        let sandboxes = world.sandboxes();
-        let git = world.builder();
+        drop(self.collect());
+        let _ = self.world.sandboxes().remove(&self.sandbox);
+    }
+
+    pub(crate) fn collect(&self) -> Result<CollectedWork, Problem> {
+        let sandbox = &self.sandbox;
         let leftovers = Leftovers {
             run: RunId::new("r-one"),
             message: "leftovers".into(),
         };
-        drop(git.collect_work(Place::Sandbox(sandbox), &leftovers, &sandbox.base_sha));
-        let _ = sandboxes.remove(sandbox);
+        let git = self.world.builder();
+        git.collect_work(Place::Sandbox(sandbox), &leftovers, &sandbox.base_sha)
     }
 
     /// The user's files and refs, without what drive adds under its own names.
