@@ -42,10 +42,12 @@ impl AgentHost {
     }
 
     /// Whether the logins of an agent with these settings stay with drive; `None` where it has none.
-    pub fn keys(&self, config: &AgentConfig) -> Option<Layer> {
+    /// The second tells whether what is missing is refused where isolation is required.
+    pub fn keys(&self, config: &AgentConfig) -> Option<(Layer, bool)> {
         let projection = self.projection("", config).ok()?;
         let env = allowed_env(config, &self.caller(&projection), &self.forge_token_env);
-        Keys::of(config.kind, env, &projection).ok()?.layer()
+        let keys = Keys::of(config.kind, env, &projection).ok()?;
+        Some((keys.layer()?, !keys.is_named))
     }
 
     pub(super) fn known_secrets(

@@ -285,7 +285,8 @@ impl AnyAgent {
         }
     }
 
-    /// Refuses, where isolation is required, or names a login that the agent is given as it is.
+    /// Refuses, where isolation is required, or names a login that the agent is given as it is. What
+    /// the user passes by name is not refused: no broker speaks for it, and the agent could never run.
     fn name_real_login(
         &self,
         keys: &Keys,
@@ -296,13 +297,13 @@ impl AnyAgent {
             return Ok(());
         };
         match isolation {
-            IsolationMode::Require => Err(Problem::new(
+            IsolationMode::Require if !keys.is_named => Err(Problem::new(
                 Kind::IsolationMissing,
                 "required isolation layer `keys` is missing",
             )
             .cause(format!("agent `{}`: {why}", self.name))
             .hint("give it an API key, or set `sandbox.isolation` to `auto`")),
-            IsolationMode::Auto | IsolationMode::Off => {
+            IsolationMode::Require | IsolationMode::Auto | IsolationMode::Off => {
                 let message = format!(
                     "isolation layer `keys` is missing for agent `{}`: {why}",
                     self.name

@@ -59,6 +59,9 @@ pub(super) fn agents(doctor: &Doctor<'_>) -> Vec<Check> {
         .collect()
 }
 
+/// What to do about a variable that the settings pass on by its name.
+const NAMED: &str = "use a key that can do little, or remove the variable from `env`";
+
 /// Whether the keys and logins of agents that have some stay with drive.
 pub(super) fn keys(doctor: &Doctor<'_>) -> Vec<Check> {
     let settings = doctor.settings;
@@ -77,8 +80,10 @@ pub(super) fn keys(doctor: &Doctor<'_>) -> Vec<Check> {
         .filter_map(|(name, agent)| {
             let check = format!("agent.{name}.keys");
             let hint = "give the agent an API key";
-            Some(match host.keys(agent)?.state {
+            let (layer, is_refused) = host.keys(agent)?;
+            Some(match layer.state {
                 LayerState::Active => Check::ok(check, "stay with drive"),
+                LayerState::Missing(why) if !is_refused => Check::degraded(check, why, NAMED),
                 LayerState::Missing(why) => match settings.sandbox.isolation {
                     IsolationMode::Require => Check::missing(check, why, hint),
                     IsolationMode::Auto | IsolationMode::Off => Check::degraded(check, why, hint),

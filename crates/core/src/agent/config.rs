@@ -442,7 +442,7 @@ pub fn secret_held_by<'a>(
 }
 
 /// Whether a variable of this name is likely to hold a secret.
-pub(crate) fn looks_secret(name: &str) -> bool {
+pub fn looks_secret(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     [
         "KEY",

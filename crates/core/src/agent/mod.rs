@@ -12,10 +12,9 @@ mod role;
 pub mod stream;
 mod usage;
 
-pub(crate) use config::looks_secret;
 pub use config::{
-    AgentConfig, AgentKind, AgentNetwork, allowed_env, config_dir_variable, secret_held_by,
-    secret_values, withheld_values,
+    AgentConfig, AgentKind, AgentNetwork, allowed_env, config_dir_variable, looks_secret,
+    secret_held_by, secret_values, withheld_values,
 };
 pub use event::{AgentEvent, Wait};
 pub use limits::AgentLimits;

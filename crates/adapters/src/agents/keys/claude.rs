@@ -33,7 +33,7 @@ pub(super) fn place(keys: &mut Keys) -> Result<(), Problem> {
     let cloud = CLOUDS
         .iter()
         .find(|(name, _)| keys.variable(name).is_some_and(is_on));
-    keys.held = cloud.map(|(_, held)| *held);
+    keys.held = cloud.map(|(_, held)| (*held).into());
     let upstream = keys
         .variable("ANTHROPIC_BASE_URL")
         .unwrap_or("https://api.anthropic.com")

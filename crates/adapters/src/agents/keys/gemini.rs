@@ -36,7 +36,7 @@ pub(super) fn place(keys: &mut Keys) -> Result<(), Problem> {
             let has_login = keys.file(LOGIN).is_some();
             keys.held = has_login.then_some("a Google login is given to it");
         }
-        _ => keys.held = Some("credentials of Google Cloud are given to it"),
+        _ => keys.held = Some("credentials of Google Cloud are given to it".into()),
     }
     Ok(())
 }

@@ -11,10 +11,11 @@ mod gemini;
 use super::projection::Projection;
 use crate::broker::{Broker, Dialect, Grant, OnUsage, Outside, Renew};
 use crate::entropy::random_token;
-use drive_core::agent::{AgentKind, proxy_of};
+use drive_core::agent::{AgentKind, looks_secret, proxy_of};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Layer, LayerName};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -43,6 +44,9 @@ const FAR: i64 = 4_102_444_800_000;
 fn dialect(kind: AgentKind) -> Option<Dialect> {
     match kind {
         AgentKind::ClaudeCode => Some(Dialect::Anthropic),
+/// The length from which a value may be a secret.
+const LEAST_SECRET: usize = 6;
+
         AgentKind::GeminiCli => Some(Dialect::Gemini),
         AgentKind::Codex => Some(Dialect::OpenAi),
         AgentKind::Acp | AgentKind::Command => None,
@@ -64,7 +68,7 @@ impl Keys {
 
     /// Whether its logins stay outside; `None` where it has none.
     pub(super) fn layer(&self) -> Option<Layer> {
-        match self.held {
+        match &self.held {
             Some(why) => Some(Layer::missing(LayerName::Keys, why)),
             None if self.grants.is_empty() => None,
             None => Some(Layer::active(LayerName::Keys)),
@@ -124,10 +128,31 @@ impl Keys {
     fn variable(&self, name: &str) -> Option<&str> {
         let value = self.env.get(OsStr::new(name))?.to_str()?;
         Some(value).filter(|value| !value.is_empty())
+        keys.name_others();
     }
 
     fn set(&mut self, name: &str, value: &str) {
         self.env.insert(name.into(), value.into());
+    }
+
+    /// Names the variables that look secret and that the agent is given as they are. A program of
+    /// another kind may speak to any model, and the three may run tools that need a key of their own.
+    fn name_others(&mut self) {
+        if self.held.is_some() {
+            return;
+        }
+        let others = self.env.iter().filter_map(|(name, value)| {
+            let (name, value) = (name.to_str()?, value.to_str()?);
+            let is_dummy = self.grants.iter().any(|grant| grant.dummy == value);
+            let is_secret = looks_secret(name) && could_be_secret(value) && !is_dummy;
+            is_secret.then(|| format!("`{name}`"))
+        });
+        let others: Vec<String> = others.collect();
+        let verb = if others.len() == 1 { "is" } else { "are" };
+        if !others.is_empty() {
+            self.held = Some(format!("{} {verb} given to it", others.join(", ")).into());
+            self.is_named = true;
+        }
     }
 
     fn remove(&mut self, name: &str) {
@@ -204,3 +229,8 @@ fn no_broker(error: io::Error) -> Problem {
 
 #[cfg(test)]
 mod tests;
+/// Whether a value is more than a switch or a limit, such as that of `MAX_THINKING_TOKENS`.
+fn could_be_secret(value: &str) -> bool {
+    value.len() >= LEAST_SECRET && !value.bytes().all(|byte| byte.is_ascii_digit())
+}
+

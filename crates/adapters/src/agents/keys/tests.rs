@@ -238,7 +238,7 @@ fn gemini_gets_a_dummy_key_and_a_google_login_is_named() {
     );
     assert_eq!(held(&keys), [("real-1", google, 0)]);
     assert_eq!(keys.variable("GOOGLE_GEMINI_BASE_URL"), Some(URL));
-    assert_eq!((keys.files.len(), keys.held), (0, None));
+    assert_eq!((keys.files.len(), keys.held.as_deref()), (0, None));
     let personal = by("oauth-personal");
     for (variables, settings, reason) in [
         (vec![key], &*personal, "a Google login is given to it"),
@@ -251,7 +251,7 @@ fn gemini_gets_a_dummy_key_and_a_google_login_is_named() {
     ] {
         let settings = (".gemini/settings.json", settings);
         let keys = placed(AgentKind::GeminiCli, &variables, &[settings, login]);
-        assert_eq!((held(&keys), keys.held), (vec![], Some(reason)));
+        assert_eq!((held(&keys), keys.held.as_deref()), (vec![], Some(reason)));
     }
 }
 
@@ -262,11 +262,39 @@ fn claude_with_credentials_of_a_cloud_is_named() {
         &[("CLAUDE_CODE_USE_BEDROCK", "1")],
         &[],
     );
-    assert_eq!(keys.held, Some("credentials of Bedrock are given to it"));
+    assert_eq!(
+        keys.held.as_deref(),
+        Some("credentials of Bedrock are given to it")
+    );
     let keys = placed(
         AgentKind::ClaudeCode,
         &[("CLAUDE_CODE_USE_BEDROCK", "0")],
         &[],
     );
     assert_eq!(keys.held, None);
+}
+
+#[test]
+fn a_variable_that_looks_secret_and_stays_as_it_is_is_named() {
+    let own = [
+        ("ANTHROPIC_API_KEY", "real-1"),
+        ("MAX_THINKING_TOKENS", "16000000"),
+        ("USE_AUTH", "1"),
+    ];
+    let keys = placed(AgentKind::ClaudeCode, &own, &[]);
+    assert_eq!(keys.held.as_deref(), None);
+    let of_a_tool = [own[0], ("LINEAR_TOKEN", "linear-1")];
+    let keys = placed(AgentKind::ClaudeCode, &of_a_tool, &[]);
+    assert_eq!(keys.held.as_deref(), Some("`LINEAR_TOKEN` is given to it"));
+    assert!(keys.is_named);
+    for kind in [AgentKind::Acp, AgentKind::Command] {
+        let two = [
+            ("A_TOKEN", "first-1"),
+            ("MY_KEY", "second-2"),
+            ("LANG", "C.UTF-8"),
+        ];
+        let keys = placed(kind, &two, &[]);
+        let named = "`A_TOKEN`, `MY_KEY` are given to it";
+        assert_eq!(keys.held.as_deref(), Some(named));
+    }
 }

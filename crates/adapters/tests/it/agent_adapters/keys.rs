@@ -5,6 +5,7 @@ use drive_adapters::Environment;
 use drive_adapters::doctor::{Doctor, Status};
 use drive_core::agent::{AgentEvent, AgentKind, Role};
 use drive_core::problem::Kind;
+use drive_core::process::LayerName;
 use drive_core::settings::{IsolationMode, resolve};
 use drive_engine::CancelToken;
 use drive_engine::ports::ProcessRunner;
@@ -51,7 +52,7 @@ fn an_agent_with_a_real_login_is_named_and_refused_where_isolation_is_required()
 }
 
 #[test]
-fn a_key_that_stays_outside_and_a_program_of_another_kind_are_not_named() {
+fn a_key_that_stays_outside_is_not_named() {
     let mut stage = stage();
     stage
         .variables
@@ -63,11 +64,46 @@ fn a_key_that_stays_outside_and_a_program_of_another_kind_are_not_named() {
 }
 
 #[test]
+fn a_key_that_a_program_of_another_kind_is_given_is_named_and_never_refused() {
+    let mut stage = stage();
+    stage
+        .variables
+        .push(("MY_KEY".to_owned(), "sk-of-mine".to_owned()));
+    let mut config = command("tool");
+    config.env = vec!["MY_KEY".to_owned()];
+    let mut request = stage.request(Role::Coder);
+    for isolation in [IsolationMode::Auto, IsolationMode::Require] {
+        request.isolation = isolation;
+        let played = stage.play(&config, &request);
+        assert_eq!(
+            warnings(&played.events),
+            [
+                "isolation layer `keys` is missing for agent `mine`: `MY_KEY` is given to it; the \
+              agent holds a real login"
+            ]
+        );
+        assert!(played.result.is_ok(), "{:?}", played.result);
+        let layers = played.events.iter().find_map(|event| match event {
+            AgentEvent::Isolation { layers } => Some(layers),
+            _ => None,
+        });
+        let keys = layers
+            .unwrap()
+            .iter()
+            .find(|one| one.name == LayerName::Keys);
+        assert!(!keys.unwrap().is_active(), "{keys:?}");
+    }
+}
+
+#[test]
 fn doctor_names_the_agents_whose_login_stays_outside_and_those_whose_does_not() {
     let mut stage = stage();
     stage
         .variables
         .push(("ANTHROPIC_API_KEY".to_owned(), "sk-of-claude".to_owned()));
+    stage
+        .variables
+        .push(("MY_KEY".to_owned(), "sk-of-mine".to_owned()));
     let environment = Environment::from_pairs(stage.variables.clone());
     let runner: Arc<dyn ProcessRunner> = Arc::new(runner());
     let mut settings = resolve(&[]).unwrap().settings;
@@ -76,9 +112,11 @@ fn doctor_names_the_agents_whose_login_stays_outside_and_those_whose_does_not() 
         ("key", AgentKind::ClaudeCode),
         ("none", AgentKind::Codex),
         ("other", AgentKind::Command),
+        ("own", AgentKind::Command),
     ]
     .map(|(name, kind)| (name.to_owned(), of_kind(kind, "tool")))
     .into();
+    settings.agents.get_mut("own").unwrap().env = vec!["MY_KEY".to_owned()];
     for (isolation, status) in [
         (IsolationMode::Auto, Status::Degraded),
         (IsolationMode::Require, Status::Missing),
@@ -102,6 +140,11 @@ fn doctor_names_the_agents_whose_login_stays_outside_and_those_whose_does_not() 
             [
                 ("agent.google.keys", status, REASON),
                 ("agent.key.keys", Status::Ok, "stay with drive"),
+                (
+                    "agent.own.keys",
+                    Status::Degraded,
+                    "`MY_KEY` is given to it; the agent holds a real login"
+                ),
             ]
         );
     }
