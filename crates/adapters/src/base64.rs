@@ -19,6 +19,29 @@ pub(crate) fn encode(bytes: &[u8], alphabet: &[u8; 64]) -> String {
     out
 }
 
+/// The bytes of a text in this alphabet, with or without padding; `None` where it is no such text.
+pub(crate) fn decode(text: &str, alphabet: &[u8; 64]) -> Option<Vec<u8>> {
+    let text = text.trim_end_matches('=').as_bytes();
+    let mut out = Vec::with_capacity(text.len() * 3 / 4);
+    for chunk in text.chunks(4) {
+        // Six bits are not a byte.
+        if chunk.len() == 1 {
+            return None;
+        }
+        let mut group = 0_u32;
+        for at in 0..4 {
+            let index = match chunk.get(at) {
+                Some(byte) => alphabet.iter().position(|known| known == byte)?,
+                None => 0,
+            };
+            group = group << 6 | u32::try_from(index).ok()?;
+        }
+        let [_, bytes @ ..] = group.to_be_bytes();
+        out.extend_from_slice(&bytes[..chunk.len() - 1]);
+    }
+    Some(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,6 +58,11 @@ mod tests {
         ];
         for (bytes, text) in table {
             assert_eq!(encode(bytes, URL), text);
+            assert_eq!(decode(text, URL).as_deref(), Some(bytes));
+        }
+        assert_eq!(decode("Zg==", URL).as_deref(), Some(&b"f"[..]));
+        for wrong in ["Z", "Zm9vY", "Zm+v", "Z m9"] {
+            assert_eq!(decode(wrong, URL), None, "{wrong}");
         }
     }
 }

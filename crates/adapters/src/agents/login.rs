@@ -3,10 +3,10 @@ use drive_core::time::Timestamp;
 
 /// What is known about the login of an agent before it starts.
 pub(super) struct Login {
-    /// When the access token that it gets stops working. It cannot get another one by itself.
+    /// When the access token that it works with stops working. It cannot get another one by itself.
     pub(super) ends: Option<Timestamp>,
-    /// Whether it has a key besides.
-    pub(super) has_key: bool,
+    /// Whether it has neither a login nor a key.
+    pub(super) is_missing: bool,
     /// The command that logs a person in.
     pub(super) command: Option<&'static str>,
 }
@@ -14,11 +14,16 @@ pub(super) struct Login {
 impl Login {
     /// The outcome of an agent that need not be started: nothing would answer it.
     pub(super) fn expired(&self, now: Timestamp) -> Option<AgentOutcome> {
-        let ends = self.token_ends().filter(|ends| *ends <= now)?;
+        let message = if self.is_missing {
+            "it has neither a login nor an API key".to_owned()
+        } else {
+            let ends = self.ends.filter(|ends| *ends <= now)?;
+            format!("its login expired at {ends}")
+        };
         Some(self.named(AgentOutcome {
             ending: Ending::Failed {
                 reason: Failure::LoginExpired,
-                message: format!("its login expired at {ends}"),
+                message,
             },
             text: String::new(),
             summary: String::new(),
@@ -33,7 +38,7 @@ impl Login {
 
     /// What to tell about a login that ends while the agent works.
     pub(super) fn warning(&self, agent: &str, until: Timestamp) -> Option<String> {
-        let ends = self.token_ends().filter(|ends| *ends < until)?;
+        let ends = self.ends.filter(|ends| *ends < until)?;
         let command = self.command?;
         Some(format!(
             "the login of agent `{agent}` expires at {ends}, before its time limit; renew it with \
@@ -56,20 +61,16 @@ impl Login {
         }
         outcome
     }
-
-    fn token_ends(&self) -> Option<Timestamp> {
-        self.ends.filter(|_| !self.has_key)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn login(ends: &str, has_key: bool) -> Login {
+    fn login(ends: &str) -> Login {
         Login {
             ends: Some(ends.parse().unwrap()),
-            has_key,
+            is_missing: false,
             command: Some("codex login"),
         }
     }
@@ -77,7 +78,7 @@ mod tests {
     #[test]
     fn an_expired_login_is_an_outcome_that_names_the_command() {
         let now = "2026-11-16T12:00:00Z".parse().unwrap();
-        let expired = login("2026-11-16T11:59:59Z", false).expired(now).unwrap();
+        let expired = login("2026-11-16T11:59:59Z").expired(now).unwrap();
         assert_eq!(
             expired.ending,
             Ending::Failed {
@@ -86,28 +87,33 @@ mod tests {
                     .to_owned(),
             }
         );
-        assert_eq!(login("2026-11-16T11:59:59Z", true).expired(now), None);
-        assert_eq!(login("2026-11-16T12:00:01Z", false).expired(now), None);
+        let missing = Login {
+            ends: None,
+            is_missing: true,
+            command: Some("codex login"),
+        };
+        assert_eq!(
+            missing.expired(now).unwrap().ending,
+            Ending::Failed {
+                reason: Failure::LoginExpired,
+                message: "it has neither a login nor an API key; log in with `codex login`"
+                    .to_owned(),
+            }
+        );
+        assert_eq!(login("2026-11-16T12:00:01Z").expired(now), None);
     }
 
     #[test]
     fn a_login_that_ends_before_the_job_may_is_told() {
         let until = "2026-11-16T12:30:00Z".parse().unwrap();
         assert_eq!(
-            login("2026-11-16T12:10:00Z", false).warning("mine", until),
+            login("2026-11-16T12:10:00Z").warning("mine", until),
             Some(
                 "the login of agent `mine` expires at 2026-11-16T12:10:00Z, before its time \
                  limit; renew it with `codex login`"
                     .to_owned()
             )
         );
-        assert_eq!(
-            login("2026-11-16T12:30:00Z", false).warning("mine", until),
-            None
-        );
-        assert_eq!(
-            login("2026-11-16T12:10:00Z", true).warning("mine", until),
-            None
-        );
+        assert_eq!(login("2026-11-16T12:30:00Z").warning("mine", until), None);
     }
 }

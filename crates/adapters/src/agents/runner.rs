@@ -22,7 +22,7 @@ use drive_core::agent::answer::AnswerForm;
 use drive_core::agent::stream::StreamSetup;
 use drive_core::agent::{
     AgentConfig, AgentEvent, AgentKind, AgentNetwork, AgentOutcome, Secrets, allowed_env,
-    config_dir_variable, reach, secret_held_by, secret_values,
+    config_dir_variable, reach, secret_held_by,
 };
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Layer, LayerName, LayerState, LeakPolicy, Limits, ProcessReport};
@@ -77,7 +77,8 @@ impl Agent for AnyAgent {
     fn check(&self, mode: IsolationMode, cancel: &CancelToken) -> Result<AgentVersion, Problem> {
         let env = self.allowed();
         let (program, mut args) = self.program(&env)?;
-        if let Some(expired) = self.login(&env).expired(Timestamp::now())
+        let keys = Keys::placed(self.config.kind, env.clone(), &self.projection, 0)?;
+        if let Some(expired) = self.login(&keys).expired(Timestamp::now())
             && let Some(problem) = expired.problem(&self.name)
         {
             return Err(problem);
@@ -147,7 +148,7 @@ impl AnyAgent {
         on_event: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentOutcome, Problem> {
         let (program, first_args) = self.program(&keys.env)?;
-        let login = self.login(&self.allowed());
+        let login = self.login(&keys);
         let now = Timestamp::now();
         if let Some(expired) = login.expired(now) {
             return Ok(expired);
@@ -326,10 +327,11 @@ impl AnyAgent {
         }
     }
 
-    fn login(&self, env: &BTreeMap<OsString, OsString>) -> Login {
+    fn login(&self, keys: &Keys) -> Login {
         Login {
-            ends: self.projection.login_ends,
-            has_key: !secret_values(&self.config, env).is_empty(),
+            ends: self.projection.login_ends.filter(|_| keys.by_login),
+            // A command of the settings may be a wrapper that brings a key.
+            is_missing: keys.lacks_login && self.config.command.is_empty(),
             command: self.recipe.login_command(),
         }
     }

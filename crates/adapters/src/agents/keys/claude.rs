@@ -41,6 +41,7 @@ pub(super) fn place(keys: &mut Keys) -> Result<(), Problem> {
     for name in VARIABLES {
         keys.take_variable(name, &upstream)?;
     }
+    keys.by_login = keys.grants.is_empty() && keys.held.is_none();
     if let Some(mut login) = keys.json(LOGIN)
         && let Some(token) = login["claudeAiOauth"]["accessToken"].as_str()
     {
@@ -55,6 +56,7 @@ pub(super) fn place(keys: &mut Keys) -> Result<(), Problem> {
         state["primaryApiKey"] = json!(keys.grant(key, &upstream)?);
         keys.write(STATE, state.to_string());
     }
+    keys.by_login &= !keys.grants.is_empty();
     // A gateway may want a key of its own there, or that one alone.
     let lines = keys.variable("ANTHROPIC_CUSTOM_HEADERS").unwrap_or("");
     let headers: Vec<(String, String)> = lines
@@ -67,6 +69,7 @@ pub(super) fn place(keys: &mut Keys) -> Result<(), Problem> {
         keys.set("ANTHROPIC_AUTH_TOKEN", &dummy);
     }
     if keys.grants.is_empty() {
+        keys.lacks_login = keys.held.is_none();
         return Ok(());
     }
     for grant in &mut keys.grants {

@@ -37,9 +37,16 @@ pub(super) fn place(keys: &mut Keys) -> Result<(), Problem> {
         .and_then(Setting::as_table)
         .cloned();
     let placed = match own {
-        Some(provider) => of_settings(keys, provider)?.map(|provider| (name, provider)),
+        Some(provider) => {
+            let asks = asks_for_login(&provider);
+            let placed = of_settings(keys, provider)?;
+            keys.lacks_login = asks && placed.is_none();
+            placed.map(|provider| (name, provider))
+        }
         None if name == "openai" => {
-            builtin(keys, &config)?.map(|provider| (OWN_PROVIDER.to_owned(), provider))
+            let placed = builtin(keys, &config)?;
+            keys.lacks_login = placed.is_none();
+            placed.map(|provider| (OWN_PROVIDER.to_owned(), provider))
         }
         // Another one that it brings, such as for a model on this machine.
         None => None,
@@ -107,6 +114,12 @@ fn builtin(keys: &mut Keys, config: &Table) -> Result<Option<Table>, Problem> {
         grant.headers.extend(headers.iter().cloned());
     }
     Ok(Some(provider))
+}
+
+/// Whether a provider of the user's settings wants to know who calls.
+fn asks_for_login(provider: &Table) -> bool {
+    let asks = provider.get("requires_openai_auth") == Some(&Setting::Boolean(true));
+    asks || text(provider, "env_key").is_some()
 }
 
 /// A provider of the user's settings; `None` where it has no key.
@@ -183,6 +196,7 @@ fn take_login(keys: &mut Keys, address: Option<&str>) -> Result<(), Problem> {
         let account = account.map(|id| ("chatgpt-account-id".to_owned(), id.to_owned()));
         let upstream = address.unwrap_or(CHATGPT);
         let headers = account.into_iter().collect();
+        keys.by_login = keys.grants.is_empty();
         keys.grant_as(dummy.clone(), token, upstream, headers);
         login["tokens"]["access_token"] = json!(dummy);
         login["tokens"]["id_token"] = Value::String(format!("{UNSIGNED}.c2ln"));

@@ -22,6 +22,7 @@ pub(super) fn place(keys: &mut Keys) -> Result<(), Problem> {
                 .unwrap_or("https://generativelanguage.googleapis.com")
                 .to_owned();
             keys.take_variable("GEMINI_API_KEY", &upstream)?;
+            keys.lacks_login = !has_key;
             if has_key {
                 let url = keys.url.clone();
                 keys.set("GOOGLE_GEMINI_BASE_URL", &url);
@@ -34,7 +35,8 @@ pub(super) fn place(keys: &mut Keys) -> Result<(), Problem> {
             keys.remove("GEMINI_API_KEY");
             keys.remove("GOOGLE_API_KEY");
             let has_login = keys.file(LOGIN).is_some();
-            keys.held = has_login.then_some("a Google login is given to it");
+            (keys.by_login, keys.lacks_login) = (has_login, !has_login);
+            keys.held = has_login.then_some("a Google login is given to it".into());
         }
         _ => keys.held = Some("credentials of Google Cloud are given to it".into()),
     }

@@ -31,11 +31,21 @@ pub(super) struct Keys {
     /// Empty where there is nothing that a broker could hold.
     pub(super) grants: Vec<Grant>,
     /// The login that the agent is given as it is.
-    pub(super) held: Option<&'static str>,
+    pub(super) held: Option<Cow<'static, str>>,
+    /// Whether the user named what is held by its variable: no broker could hold it, so it is told and
+    /// not refused.
+    pub(super) is_named: bool,
+    /// Whether it calls its model with the login of a file, and so only as long as that holds.
+    pub(super) by_login: bool,
+    /// Whether it has neither a key nor a login, though its model asks for one.
+    pub(super) lacks_login: bool,
     /// The broker's address.
     url: String,
     listener: Option<(TcpListener, u16)>,
 }
+
+/// The length from which a value may be a secret.
+const LEAST_SECRET: usize = 6;
 
 /// When a dummy login ends: a program that takes it for old would try to renew it.
 const FAR: i64 = 4_102_444_800_000;
@@ -44,9 +54,6 @@ const FAR: i64 = 4_102_444_800_000;
 fn dialect(kind: AgentKind) -> Option<Dialect> {
     match kind {
         AgentKind::ClaudeCode => Some(Dialect::Anthropic),
-/// The length from which a value may be a secret.
-const LEAST_SECRET: usize = 6;
-
         AgentKind::GeminiCli => Some(Dialect::Gemini),
         AgentKind::Codex => Some(Dialect::OpenAi),
         AgentKind::Acp | AgentKind::Command => None,
@@ -109,6 +116,9 @@ impl Keys {
             files: projection.files.clone(),
             grants: Vec::new(),
             held: None,
+            is_named: false,
+            by_login: false,
+            lacks_login: false,
             url: format!("http://127.0.0.1:{port}"),
             listener: None,
         };
@@ -118,21 +128,11 @@ impl Keys {
             AgentKind::Codex => codex::place(&mut keys)?,
             AgentKind::Acp | AgentKind::Command => {}
         }
+        keys.name_others();
         if !keys.grants.is_empty() {
             keys.pass_by_proxy();
         }
         Ok(keys)
-    }
-
-    /// A variable that is set to something.
-    fn variable(&self, name: &str) -> Option<&str> {
-        let value = self.env.get(OsStr::new(name))?.to_str()?;
-        Some(value).filter(|value| !value.is_empty())
-        keys.name_others();
-    }
-
-    fn set(&mut self, name: &str, value: &str) {
-        self.env.insert(name.into(), value.into());
     }
 
     /// Names the variables that look secret and that the agent is given as they are. A program of
@@ -153,6 +153,16 @@ impl Keys {
             self.held = Some(format!("{} {verb} given to it", others.join(", ")).into());
             self.is_named = true;
         }
+    }
+
+    /// A variable that is set to something.
+    fn variable(&self, name: &str) -> Option<&str> {
+        let value = self.env.get(OsStr::new(name))?.to_str()?;
+        Some(value).filter(|value| !value.is_empty())
+    }
+
+    fn set(&mut self, name: &str, value: &str) {
+        self.env.insert(name.into(), value.into());
     }
 
     fn remove(&mut self, name: &str) {
@@ -222,6 +232,11 @@ impl Keys {
     }
 }
 
+/// Whether a value is more than a switch or a limit, such as that of `MAX_THINKING_TOKENS`.
+fn could_be_secret(value: &str) -> bool {
+    value.len() >= LEAST_SECRET && !value.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 fn no_broker(error: io::Error) -> Problem {
     let message = "cannot start the broker that holds the agent's key";
     Problem::new(Kind::AgentNotSupervised, message).because(error)
@@ -229,8 +244,3 @@ fn no_broker(error: io::Error) -> Problem {
 
 #[cfg(test)]
 mod tests;
-/// Whether a value is more than a switch or a limit, such as that of `MAX_THINKING_TOKENS`.
-fn could_be_secret(value: &str) -> bool {
-    value.len() >= LEAST_SECRET && !value.bytes().all(|byte| byte.is_ascii_digit())
-}
-

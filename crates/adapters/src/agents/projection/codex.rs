@@ -1,4 +1,5 @@
 use super::{OwnFiles, Projection, Servers};
+use crate::base64;
 use drive_core::problem::Problem;
 use drive_core::time::Timestamp;
 use serde_json::{Value, json};
@@ -77,6 +78,7 @@ fn login(found: &Value, projection: &mut Projection) {
     let tokens = &found["tokens"];
     if let Some(access) = tokens["access_token"].as_str() {
         let id = tokens["id_token"].as_str();
+        projection.login_ends = ends_of(access);
         projection.secrets.push(access.to_owned());
         projection.secrets.extend(id.map(str::to_owned));
         kept["tokens"] = json!({
@@ -93,6 +95,14 @@ fn login(found: &Value, projection: &mut Projection) {
             .files
             .push((".codex/auth.json", kept.to_string()));
     }
+}
+
+/// When a token stops working, where it is one that says so.
+fn ends_of(token: &str) -> Option<Timestamp> {
+    let claims = token.split('.').nth(1)?;
+    let claims = base64::decode(claims, base64::URL)?;
+    let claims: Value = serde_json::from_slice(&claims).ok()?;
+    Timestamp::from_second(claims["exp"].as_i64()?).ok()
 }
 
 fn providers(settings: &Table) -> Table {

@@ -6,6 +6,7 @@ mod command;
 mod containment;
 mod dialogue;
 mod keys;
+mod logins;
 mod network;
 mod stage;
 mod trouble;
