@@ -13,6 +13,8 @@ mod leftovers;
 mod light;
 mod memory;
 mod network;
+mod refusals;
+mod roles;
 mod start;
 mod streams;
 mod survivors;
