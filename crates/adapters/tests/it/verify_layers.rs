@@ -25,7 +25,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-fn rules(isolation: IsolationMode, network: StageNetwork, script: &str) -> Rules {
+pub(crate) fn rules(isolation: IsolationMode, network: StageNetwork, script: &str) -> Rules {
     let command = StageCommand {
         argv: ["sh", "-c", script].map(str::to_owned).to_vec(),
         timeout: Duration::from_secs(60),
@@ -54,7 +54,7 @@ fn runner() -> BoundedRunner {
 }
 
 /// Verifies the second commit of a fresh repository against the first.
-fn verify_with(runner: BoundedRunner, rules: Rules) -> Verified {
+pub(crate) fn verify_with(runner: BoundedRunner, rules: Rules) -> Verified {
     let world = World::new();
     world.write("a.txt", "changed\n");
     world.commit("second");

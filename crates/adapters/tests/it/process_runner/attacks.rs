@@ -221,7 +221,7 @@ pub(super) const KERNEL: [Attack; 11] = [
     ),
 ];
 
-pub(super) const FILES: [Attack; 14] = [
+pub(super) const FILES: [Attack; 18] = [
     attack(
         "a key in the home",
         r#"reads(T + "/home/.ssh/id", "secret")"#,
@@ -230,6 +230,22 @@ pub(super) const FILES: [Attack; 14] = [
     attack(
         "another repository",
         r#"reads(T + "/beside/.git/config", "token")"#,
+    ),
+    attack(
+        "the state database",
+        r#"reads(T + "/state/drive.db", "secret")"#,
+    ),
+    attack(
+        "the key of markers",
+        r#"reads(T + "/state/marker.key", "secret")"#,
+    ),
+    attack(
+        "the home of another run",
+        r#"reads(T + "/state/runs/other/home/login", "secret")"#,
+    ),
+    attack(
+        "the sandbox of another run",
+        r#"os.path.exists(os.path.join(T, "sandboxes/other/work.txt"))"#,
     ),
     attack("a mode outside", "chmod()"),
     attack("a folder that is shown, replaced by a link", "moved()"),

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// What every attack can use.
-const PRELUDE: &str = r#"
+pub(super) const PRELUDE: &str = r#"
 import ctypes, glob, os, platform, socket, stat, struct, sys
 T, TOKEN = os.environ["TARGET"], os.environ["TOKEN"]
 VICTIM, PORT, KEY, TTY = int(os.environ["VICTIM"]), int(os.environ["PORT"]), int(os.environ["KEY"]), os.environ["VICTIM_TTY"]
@@ -53,6 +53,9 @@ def planted():
     open("/tmp/" + TOKEN, "w").close(); return True
 "#;
 
+/// Set where a machine that lacks a layer is a failure: nothing is skipped silently.
+pub(super) const EVERY_LAYER: &str = "DRIVE_TEST_EVERY_LAYER";
+
 /// Holds things outside that an attack may look for, until it is dropped.
 const VICTIM: &str = r#"
 import ctypes, os, sys, time
@@ -72,10 +75,10 @@ os.unlink("/dev/shm/" + token)
 "#;
 
 /// Everything outside that is attacked.
-struct World {
-    scene: Scene,
-    secret: String,
-    target: PathBuf,
+pub(super) struct World {
+    pub(super) scene: Scene,
+    pub(super) secret: String,
+    pub(super) target: PathBuf,
     victim: Child,
     terminal: String,
     port: u16,
@@ -87,13 +90,21 @@ struct World {
 }
 
 impl World {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let scene = Scene::new();
         // Not the token by which survivors are found: the victim lives on.
         let secret = scene.token.replace("token", "secret");
         let target = scene.path().canonicalize().unwrap();
         let tmux = Path::new("/tmp").join(format!("tmux-{}", secret));
-        for folder in ["box", "shown", "beside/.git", "home/.ssh", "tmp"] {
+        for folder in [
+            "box",
+            "shown",
+            "beside/.git",
+            "home/.ssh",
+            "tmp",
+            "state/runs/other/home",
+            "sandboxes/other",
+        ] {
             fs::create_dir_all(target.join(folder)).unwrap();
         }
         fs::create_dir(&tmux).unwrap();
@@ -102,6 +113,10 @@ impl World {
             ("home/.bashrc", ""),
             ("beside/.git/config", "token"),
             ("beside/secret", ""),
+            ("state/drive.db", "secret"),
+            ("state/marker.key", "secret"),
+            ("state/runs/other/home/login", "secret"),
+            ("sandboxes/other/work.txt", "secret"),
         ] {
             fs::write(target.join(file), text).unwrap();
         }
@@ -150,7 +165,7 @@ impl World {
         (0x0d00_0000 + std::process::id()).to_string()
     }
 
-    fn variables(&self) -> Vec<(&'static str, String)> {
+    pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
         vec![
             ("PATH", "/usr/bin:/bin".to_owned()),
             ("TARGET", self.target.display().to_string()),
@@ -258,7 +273,7 @@ impl Drop for World {
 }
 
 /// The confinement is complete here, or the suite says what it lacks.
-fn is_complete(world: &World) -> bool {
+pub(super) fn is_complete(world: &World) -> bool {
     let layers = world.scene.runner.probe();
     let missing = layers.iter().find_map(|layer| match &layer.state {
         LayerState::Missing(why) if layer.name != LayerName::OwnUser => Some((layer.name, why)),
@@ -273,6 +288,11 @@ fn is_complete(world: &World) -> bool {
         .contains(name)
     });
     if let Some((name, why)) = needed {
+        assert!(
+            std::env::var_os(EVERY_LAYER).is_none(),
+            "{} is missing: {why}",
+            name.as_str()
+        );
         println!("skipped: {} is missing: {why}", name.as_str());
     }
     needed.is_none()

@@ -1,6 +1,7 @@
 //! What every scenario needs: a second run as an ordinary user, a private folder, and proof that
 //! nobody survived.
 
+use crate::process_runner::escape::EVERY_LAYER;
 use drive_adapters::process::BoundedRunner;
 use drive_core::Problem;
 use drive_core::process::{Layer, LayerName, Limits, ProcessReport};
@@ -77,6 +78,7 @@ fn as_ordinary_user(test: &str) {
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env_clear()
         .env(SECOND_RUN, "1")
+        .envs(std::env::var_os(EVERY_LAYER).map(|flag| (EVERY_LAYER, flag)))
         .env(HELPER, format!("/proc/self/fd/{}", helper.as_raw_fd()))
         .current_dir("/")
         .uid(ORDINARY)
