@@ -11,6 +11,7 @@
 mod agent;
 mod arrival;
 mod cruise;
+mod files;
 mod fleet;
 mod fold;
 mod forge;
@@ -72,6 +73,7 @@ const BENCHES: &[Bench] = &[
     ("agent", agent::run),
     ("arrival", arrival::run),
     ("cruise", cruise::run),
+    ("files", files::run),
     ("fleet", fleet::run),
     ("fold", fold::run),
     ("forge", forge::run),

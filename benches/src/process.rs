@@ -37,7 +37,7 @@ fn starts(folder: &Path) -> Vec<Row> {
     for (what, bound, spec) in [
         (
             "`/bin/true` under all layers",
-            "≤ 40 ms more",
+            "≤ 15 ms more",
             contained(folder),
         ),
         ("`/bin/true`, light", "nearly bare", light(folder)),
