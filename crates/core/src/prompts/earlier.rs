@@ -1,4 +1,4 @@
-//! Prompt sections about a reviewer's own earlier review.
+//! Prompt sections about the change under review and the reviewer's own earlier review.
 
 use super::{fenced, one_line};
 use std::fmt::Write;
@@ -23,6 +23,28 @@ pub struct Answered {
     pub answer: String,
 }
 
+/// Which part of a change a reviewer sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartOf {
+    /// Its number, from 1.
+    pub number: usize,
+    /// How many there are; one part is everything.
+    pub count: usize,
+}
+
+/// How one reviewer of several is to judge its part; empty where one sees all.
+fn part_of(part: PartOf) -> String {
+    let PartOf { number, count } = part;
+    if count <= 1 {
+        return String::new();
+    }
+    format!(
+        "The change is too long for one reviewer: you review part {number} of {count}, and others review the \
+         other parts. The list below names all files, but the diff shows the lines of your part only. What \
+         you miss in it may be in another part: look in the files before you report it as missing.\n\n"
+    )
+}
+
 /// The address of the pull request under review, which is empty where none is open.
 pub(super) fn address(pull_request: &str) -> String {
     if pull_request.is_empty() {
@@ -35,7 +57,7 @@ pub(super) fn address(pull_request: &str) -> String {
 pub(super) fn reviewed(
     (task, base): (&str, &str),
     earlier: &Earlier<'_>,
-    diff: &str,
+    (diff, part): (&str, PartOf),
     verified: &str,
 ) -> Vec<(&'static str, String)> {
     vec![
@@ -43,6 +65,7 @@ pub(super) fn reviewed(
         ("base", base.to_owned()),
         ("earlier", text(earlier)),
         ("diff", fenced(diff, "diff")),
+        ("part", part_of(part)),
         ("verified", results(verified)),
     ]
 }

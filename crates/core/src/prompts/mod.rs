@@ -5,18 +5,20 @@
 
 mod batch;
 mod earlier;
+mod holes;
 mod rules;
 #[cfg(test)]
 mod tests;
 mod validation;
 
 pub use batch::{BatchComment, Claimed, GivenOn};
-pub use earlier::{Answered, Earlier};
+pub use earlier::{Answered, Earlier, PartOf};
 pub use rules::{LONGEST_RULES, RULE_FILES, cut_rules, rule_files, with_rules};
 pub use validation::{JudgeEntry, ShownReceipt};
 
 use crate::problem::{Kind, Problem};
 use crate::review::{Domain, Subject};
+use holes::{holes, next_hole};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -95,12 +97,13 @@ impl PromptName {
     pub fn inputs(self) -> &'static [&'static str] {
         match self {
             PromptName::Name => &["task"],
-            PromptName::Review => &["task", "base", "earlier", "diff", "verified"],
+            PromptName::Review => &["task", "base", "earlier", "diff", "part", "verified"],
             PromptName::ReviewDomain => &[
                 "task",
                 "base",
                 "earlier",
                 "diff",
+                "part",
                 "verified",
                 "domain",
                 "instructions",
@@ -155,6 +158,8 @@ pub enum Prompt<'a> {
         earlier: &'a Earlier<'a>,
         /// The change.
         diff: &'a str,
+        /// Which part of it that is.
+        part: PartOf,
         /// What programs found out about it; nothing is empty.
         verified: &'a str,
     },
@@ -168,6 +173,8 @@ pub enum Prompt<'a> {
         earlier: &'a Earlier<'a>,
         /// The change.
         diff: &'a str,
+        /// Which part of it that is.
+        part: PartOf,
         /// What programs found out about it; nothing is empty.
         verified: &'a str,
         /// The review domain.
@@ -255,19 +262,21 @@ impl Prompt<'_> {
                 base,
                 earlier,
                 diff,
+                part,
                 verified,
-            } => earlier::reviewed((task, base), earlier, diff, verified),
+            } => earlier::reviewed((task, base), earlier, (diff, part), verified),
             Prompt::ReviewDomain {
                 task,
                 base,
                 earlier,
                 diff,
+                part,
                 verified,
                 domain,
                 subject,
                 pull_request,
             } => {
-                let mut values = earlier::reviewed((task, base), earlier, diff, verified);
+                let mut values = earlier::reviewed((task, base), earlier, (diff, part), verified);
                 values.extend([
                     ("domain", domain.name().to_owned()),
                     ("instructions", own.instructions(domain, subject)),
@@ -463,22 +472,6 @@ pub fn fenced(text: &str, language: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2 * fence.len() + 8);
     let _ = write!(out, "{fence}{language}\n{}\n{fence}", text.trim_end());
     out
-}
-
-fn holes(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let (_, hole, after) = next_hole(rest)?;
-        rest = after;
-        Some(hole)
-    })
-}
-
-/// The text before the next `{{name}}`, the name, and the text after it.
-fn next_hole(text: &str) -> Option<(&str, &str, &str)> {
-    let (before, rest) = text.split_once("{{")?;
-    let (hole, after) = rest.split_once("}}")?;
-    Some((before, hole.trim(), after))
 }
 
 /// A name from outside that must not start a new line.

@@ -4,8 +4,8 @@ use super::attributes::Attributes;
 use super::folded::{Folded, folded, is_header, is_source};
 use crate::forge::inline::{FileDiff, Hunk, header_path, parse_hunk};
 
-/// Most text that is kept of one file.
-const FILE_BYTES: usize = 128 * 1024;
+/// Most text that is kept of one file: as much as all parts of a review show.
+const FILE_BYTES: usize = 1024 * 1024;
 /// Most text that is kept of all files.
 const HELD_BYTES: usize = 16 * 1024 * 1024;
 /// The longest line that is kept; a minified file has one of megabytes.

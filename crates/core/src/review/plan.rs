@@ -1,6 +1,8 @@
 //! The review plan: the order of the domains, their rounds, and the next step after each verdict.
 
 use super::Domain;
+use crate::agent::answer::{Finding, Verdict};
+use crate::ids::CommitSha;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +27,39 @@ pub struct Seat {
     /// Review number within the domain, from 1.
     pub round: u32,
     /// Why the reviewer is asked once more: no verdict followed from its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<String>,
+    /// What the reviewers of its parts said, where the change has more than one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given: Vec<PartReview>,
+}
+
+impl Seat {
+    /// What the reviewer of a part said.
+    pub fn part(&self, part: usize) -> Option<&PartReview> {
+        self.given.iter().find(|one| one.part == part)
+    }
+}
+
+/// What one reviewer said of one part of a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PartReview {
+    /// The part, from 0.
+    pub part: usize,
+    /// How many parts the change has.
+    pub of: usize,
+    /// The commit that the part belongs to.
+    pub head: Option<CommitSha>,
+    /// The commit that it was compared with.
+    pub base: CommitSha,
+    /// The verdict; `None` when there is none.
+    pub verdict: Option<Verdict>,
+    /// Why there is none.
+    pub failure: Option<String>,
+    /// What it found.
+    pub findings: Vec<Finding>,
+    /// Why its reviewer is to be asked once more; `None` for a review that counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<String>,
 }
@@ -113,6 +148,7 @@ impl ReviewPlan {
             domain,
             round: reviews + 1,
             again: None,
+            given: Vec::new(),
         });
         Move::Review {
             seats: seats.collect(),

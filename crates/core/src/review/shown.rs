@@ -10,27 +10,58 @@ use std::fmt::Write;
 const LEAST_SHARE: usize = 512;
 /// Room for the line that says what is left out of a file.
 const NOTE_BYTES: usize = 120;
-/// Room for the longest [`Part`] in a row of the list.
+/// Room for the longest [`Note`] in a row of the list.
 const PART_BYTES: usize = 32;
 
 /// How much of a file is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+pub(super) enum Part<'a> {
     /// Only its row in the list, because it is folded or there is nothing more.
     Row,
     /// All of it.
     Whole,
     /// This much of it.
-    Cut(String),
+    Cut(Cut<'a>),
     /// Only its row in the list, because there is no room.
     LeftOut,
 }
 
+/// The beginning of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cut<'a> {
+    /// The hunks that are shown.
+    pub(super) hunks: Vec<&'a str>,
+    /// The line that says what is left out.
+    pub(super) note: String,
+}
+
+impl Part<'_> {
+    /// What a row of the list says of it.
+    pub(super) fn note(&self) -> &'static str {
+        match self {
+            Part::Row | Part::Whole => "",
+            Part::Cut(_) => " (cut)",
+            Part::LeftOut => " (no room: read the file)",
+        }
+    }
+
+    /// Whether the list says all that a reviewer gets of it.
+    pub(super) fn is_hidden(&self) -> bool {
+        matches!(self, Part::Row | Part::LeftOut)
+    }
+}
+
+/// What a row of the list says behind the counts of a file, and whether its lines are hidden.
+pub(super) type Note = (String, bool);
+
 /// The text for a reviewer, at most `limit` bytes long.
 pub fn shown(change: &Change, limit: usize) -> String {
-    let longest = list(change, None, limit / 2).len();
-    let parts = shares(change, limit.saturating_sub(longest));
-    let mut text = list(change, Some(&parts), limit / 2);
+    let parts = shares(change, room(change, limit));
+    let notes: Vec<Note> = parts
+        .iter()
+        .map(|part| (part.note().to_owned(), part.is_hidden()))
+        .collect();
+    let mut text = list(change, Some(&notes), limit / 2);
     for (file, part) in change.files.iter().zip(&parts) {
         match part {
             Part::Row | Part::LeftOut => {}
@@ -38,14 +69,23 @@ pub fn shown(change: &Change, limit: usize) -> String {
                 text.push_str(&file.head);
                 text.extend(file.hunks.iter().map(String::as_str));
             }
-            Part::Cut(cut) => text.push_str(cut),
+            Part::Cut(cut) => {
+                text.push_str(&file.head);
+                text.extend(cut.hunks.iter().copied());
+                text.push_str(&cut.note);
+            }
         }
     }
     text
 }
 
+/// What a text of this length has room for, besides the list of all files.
+pub(super) fn room(change: &Change, limit: usize) -> usize {
+    limit.saturating_sub(list(change, None, limit / 2).len())
+}
+
 /// Divides the room among the files: the smallest first, so that what they leave is for the others.
-fn shares(change: &Change, mut room: usize) -> Vec<Part> {
+pub(super) fn shares(change: &Change, mut room: usize) -> Vec<Part<'_>> {
     let mut parts = vec![Part::Row; change.files.len()];
     let has_more = |file: &ChangedFile| file.folded.is_none() && !file.head.is_empty();
     let all = change.files.iter().enumerate();
@@ -62,7 +102,10 @@ fn shares(change: &Change, mut room: usize) -> Vec<Part> {
         };
         room -= match &parts[number] {
             Part::Whole => file.len,
-            Part::Cut(cut) => cut.len(),
+            Part::Cut(cut) => {
+                let hunks: usize = cut.hunks.iter().map(|hunk| hunk.len()).sum();
+                file.head.len() + hunks + cut.note.len()
+            }
             Part::Row | Part::LeftOut => 0,
         };
     }
@@ -70,41 +113,39 @@ fn shares(change: &Change, mut room: usize) -> Vec<Part> {
 }
 
 /// As many whole hunks as fit, or the first lines of the first one. `None` where no line fits.
-fn cut(file: &ChangedFile, room: usize) -> Option<String> {
+fn cut(file: &ChangedFile, room: usize) -> Option<Cut<'_>> {
     let mut room = room.checked_sub(NOTE_BYTES + file.head.len())?;
-    let mut text = file.head.clone();
     let whole = if file.is_cut {
         file.hunks.len().saturating_sub(1)
     } else {
         file.hunks.len()
     };
-    let mut hunks = 0;
+    let mut hunks = Vec::new();
     for hunk in &file.hunks[..whole] {
         if hunk.len() > room {
             break;
         }
         room -= hunk.len();
-        hunks += 1;
-        text.push_str(hunk);
+        hunks.push(hunk.as_str());
     }
-    if hunks == 0 {
+    let count = hunks.len() as u64;
+    if hunks.is_empty() {
         let first = file.hunks.first()?;
         let end = whole_lines(first, room);
         // The line of the hunk's position alone shows nothing.
         if first[..end].lines().count() < 2 {
             return None;
         }
-        text.push_str(&first[..end]);
+        hunks.push(&first[..end]);
     }
-    let lines = || text[file.head.len()..].lines();
+    let lines = || hunks.iter().flat_map(|hunk| hunk.lines());
     let added = lines().filter(|line| line.starts_with('+')).count() as u64;
     let deleted = lines().filter(|line| line.starts_with('-')).count() as u64;
-    let _ = writeln!(
-        text,
-        "[left out: +{} -{} in {} of {} hunks{}]",
+    let note = format!(
+        "[left out: +{} -{} in {} of {} hunks{}]\n",
         file.added.saturating_sub(added),
         file.deleted.saturating_sub(deleted),
-        file.hunk_count.saturating_sub(hunks),
+        file.hunk_count.saturating_sub(count),
         file.hunk_count,
         if file.is_deleted() {
             ""
@@ -112,12 +153,12 @@ fn cut(file: &ChangedFile, room: usize) -> Option<String> {
             "; read them in the file"
         }
     );
-    Some(text)
+    Some(Cut { hunks, note })
 }
 
 /// The list of all files. Where it is longer than `limit`, files are counted by folder. Without
-/// `parts`, it is as long as it can become.
-fn list(change: &Change, parts: Option<&[Part]>, limit: usize) -> String {
+/// `notes`, it is as long as it can become.
+pub(super) fn list(change: &Change, notes: Option<&[Note]>, limit: usize) -> String {
     let count = change.files.len() as u64 + change.more;
     let sum = |of: fn(&ChangedFile) -> u64| change.files.iter().map(of).sum::<u64>();
     let mut head = format!(
@@ -135,16 +176,14 @@ fn list(change: &Change, parts: Option<&[Part]>, limit: usize) -> String {
     let spare = change.files.iter().map(longest).sum::<usize>();
     let length = rows.iter().map(|row| row.len() + 1).sum::<usize>() + spare;
     if head.len() + length >= limit {
-        return by_folder(change, parts, head, limit);
+        return by_folder(change, notes, head, limit);
     }
     let mut text = head;
     for (number, row) in rows.iter().enumerate() {
         text.push_str(row);
-        match parts.map(|parts| &parts[number]) {
+        match notes {
             None => text.push_str(&" ".repeat(longest(&change.files[number]))),
-            Some(Part::Row | Part::Whole) => {}
-            Some(Part::Cut(_)) => text.push_str(" (cut)"),
-            Some(Part::LeftOut) => text.push_str(" (no room: read the file)"),
+            Some(notes) => text.push_str(&notes[number].0),
         }
         text.push('\n');
     }
@@ -170,7 +209,7 @@ fn row(file: &ChangedFile) -> String {
 }
 
 /// One row per folder, and as many rows as fit.
-fn by_folder(change: &Change, parts: Option<&[Part]>, head: String, limit: usize) -> String {
+fn by_folder(change: &Change, notes: Option<&[Note]>, head: String, limit: usize) -> String {
     let mut folders: BTreeMap<&str, (u64, u64, u64, u64)> = BTreeMap::new();
     for (number, file) in change.files.iter().enumerate() {
         let folder = file.path.rsplit_once('/').map_or(".", |(folder, _)| folder);
@@ -178,11 +217,8 @@ fn by_folder(change: &Change, parts: Option<&[Part]>, head: String, limit: usize
         counts.0 += 1;
         counts.1 += file.added;
         counts.2 += file.deleted;
-        let is_shown = parts.is_some_and(|parts| match parts[number] {
-            Part::Whole | Part::Cut(_) => true,
-            Part::Row | Part::LeftOut => false,
-        });
-        counts.3 += u64::from(!is_shown);
+        let is_hidden = notes.is_none_or(|notes| notes[number].1);
+        counts.3 += u64::from(is_hidden);
     }
     let mut text = head;
     for (listed, (folder, counts)) in folders.iter().enumerate() {

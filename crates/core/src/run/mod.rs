@@ -25,7 +25,7 @@ pub use flow::{
     require_continuable, require_resumable, step, validating_run,
 };
 pub use model::{
-    Adopted, AfterEnd, AgentJob, Amending, Answer, Approved, Ask, AuditFinding, BranchAt,
+    Adopted, AfterEnd, AgentJob, Amending, Answer, Approved, Ask, AtWork, AuditFinding, BranchAt,
     BranchTip, Build, BuildStage, BuildTerms, CarOrder, ChangedLines, Checked, Child, ChildReport,
     ChildStage, ChildState, Ci, ClosingPost, CommitSummary, Confirmed, ContractCheck, Counts,
     Description, Diagnosis, DoneWhen, Doubt, EVENT_FORMAT, Effect, EffectResult, Ending, Entry,

@@ -26,8 +26,11 @@ pub fn redact_result(secrets: &Secrets, mut result: EffectResult) -> EffectResul
             }
         }
         EffectResult::FileRead { text: Some(text) } => one(secrets, text),
-        EffectResult::DiffRead { diff, since, .. } => {
+        EffectResult::DiffRead {
+            diff, parts, since, ..
+        } => {
             one(secrets, diff);
+            each(secrets, parts);
             since.iter_mut().for_each(|since| one(secrets, since));
         }
         EffectResult::OnForge { answer } => {
@@ -140,6 +143,7 @@ mod tests {
             },
             EffectResult::DiffRead {
                 diff: dirty(),
+                parts: vec![dirty()],
                 lines: Vec::new(),
                 is_cut: false,
                 since: Some(dirty()),

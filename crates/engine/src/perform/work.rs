@@ -8,12 +8,12 @@ use crate::ports::{
 };
 use drive_core::ids::{BranchName, CommitSha, RemoteName, SandboxId};
 use drive_core::problem::{Kind, Problem};
-use drive_core::review::{Change, shown};
+use drive_core::review::{Change, MOST_PARTS, shown, shown_in_parts};
 use drive_core::run::{ChangedLines, EffectResult, Flow, RoundStep, Run, Stage};
 use drive_core::sandbox::{Lifetime, Sandbox};
 use std::path::Path;
 
-/// How much of a change a reviewer is shown; it reads the rest in the files.
+/// How much of a change one reviewer is shown; of a longer one, each sees a part.
 const DIFF_BYTES: usize = 128 * 1024;
 /// The longest diff since the last review.
 const SINCE_BYTES: usize = 64 * 1024;
@@ -274,8 +274,10 @@ impl World<'_> {
         };
         let change = diff(base)?;
         let later = since.and_then(|since| diff(since).ok());
+        let mut parts = shown_in_parts(&change, DIFF_BYTES, MOST_PARTS).into_iter();
         Ok(EffectResult::DiffRead {
-            diff: shown(&change, DIFF_BYTES),
+            diff: parts.next().unwrap_or_default(),
+            parts: parts.collect(),
             is_cut: change.has_unknown_lines(),
             lines: change.into_lines(),
             since: later.as_ref().map(|later| shown(later, SINCE_BYTES)),

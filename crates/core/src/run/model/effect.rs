@@ -301,8 +301,11 @@ pub enum EffectResult {
     },
     /// The change, for a reviewer.
     DiffRead {
-        /// All files with their counts, and of the unified diff what fits.
+        /// All files with their counts, and of the unified diff what fits; or the first part of that.
         diff: String,
+        /// The other parts, each with all files.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        parts: Vec<String>,
         /// Which lines the whole diff shows, so that a comment can stand on them.
         lines: Vec<FileDiff>,
         /// Whether it shows more lines than those.

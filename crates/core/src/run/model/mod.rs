@@ -19,6 +19,7 @@ mod merge;
 mod notice;
 mod notices;
 mod outcome;
+mod panel;
 mod phase;
 mod phase_terms;
 mod post_key;
@@ -65,9 +66,10 @@ pub use merge::{BranchAt, Merge, MergeStep, MergeWhen};
 pub use notice::{Notice, NoticeEvent};
 pub use notices::{Notices, OpenNotice};
 pub use outcome::{BranchTip, CommitSummary, Outcome, OutcomeStatus, Published, Spent, Work};
+pub use panel::{AtWork, Halt, Panel};
 pub use phase::{
-    ClosingPost, Counts, Description, Halt, HoldFor, PLAN_PATH, Panel, Pause, Phase, PhaseEnd,
-    PlanCheck, Posting, Retry, Stage,
+    ClosingPost, Counts, Description, HoldFor, PLAN_PATH, Pause, Phase, PhaseEnd, PlanCheck,
+    Posting, Retry, Stage,
 };
 pub use phase_terms::{Adopted, DoneWhen, GivenPlan, Makes, PhaseTerms, ReviewTerms, WatchTerms};
 pub use post_key::PostKey;

@@ -9,6 +9,7 @@ use super::landable::Landable;
 use super::ledger::Ledger;
 use super::merge::Merge;
 use super::outcome::OutcomeStatus;
+use super::panel::Panel;
 use super::post_key::PostKey;
 use super::promotion::Judged;
 use super::record::Record;
@@ -22,12 +23,11 @@ use crate::agent::answer::Handoff;
 use crate::forge::checks::Gate;
 use crate::forge::inline::FileDiff;
 use crate::forge::{Aside, Comment, CommentRef, newest};
-use crate::ids::{CommitSha, EffectKey};
+use crate::ids::CommitSha;
 use crate::phase::PhaseName;
 use crate::plan::Plan;
-use crate::review::{LastWord, Move, Seat};
+use crate::review::{LastWord, Move};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Where the plan of a cruise is, relative to the sandbox.
 pub const PLAN_PATH: &str = "plan.md";
@@ -246,39 +246,6 @@ pub enum Stage {
     Promoting,
     /// The landed commits are compared with the verified ones.
     Landing,
-}
-
-/// Reviewers that work side by side on one commit.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Panel {
-    /// The diff they were given.
-    pub diff: String,
-    /// The commit that they saw last; `None` for the first review.
-    pub seen: Option<CommitSha>,
-    /// The changes since then.
-    pub since: String,
-    /// Which lines the whole diff shows.
-    pub lines: Vec<FileDiff>,
-    /// Whether it shows more lines than those.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_cut: bool,
-    /// Who is at work.
-    pub at_work: BTreeMap<EffectKey, Seat>,
-    /// Why no further reviewer is started.
-    pub halt: Option<Halt>,
-}
-
-/// Why no further reviewer of a panel is started. Those at work end first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Halt {
-    /// A model is away, or a share of the budget was used up.
-    Held,
-    /// A person said that the review is complete: their comments come first.
-    Completed,
-    /// Somebody moved the branch: what was reviewed is not the head any more.
-    Overtaken,
 }
 
 /// A review that is ready to be posted.

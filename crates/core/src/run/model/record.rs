@@ -94,7 +94,7 @@ pub struct ReviewRecord {
     pub round: u32,
     /// The verdict; `None` when there is none.
     pub verdict: Option<Verdict>,
-    /// Why there is none.
+    /// Why there is none, or none of a part of the change.
     pub failure: Option<String>,
     /// Its findings, under the names that reviewers answer with.
     #[serde(rename = "suggestions")]

@@ -12,6 +12,7 @@ pub fn events() -> Vec<Event> {
         },
         EffectResult::DiffRead {
             diff: DIFF.into(),
+            parts: Vec::new(),
             lines: parse_diff(DIFF),
             is_cut: false,
             since: None,

@@ -334,6 +334,7 @@ pub fn good(effect: &Effect) -> EffectResult {
         },
         Effect::ReadDiff { .. } => EffectResult::DiffRead {
             diff: DIFF.into(),
+            parts: Vec::new(),
             lines: parse_diff(DIFF),
             is_cut: false,
             since: None,

@@ -5,6 +5,7 @@ use crate::cruise_simulation::clock::MINUTE;
 use crate::cruise_simulation::forge::By;
 use crate::cruise_simulation::people::EVIL;
 use crate::cruise_simulation::sim::{Sim, Who};
+use crate::cruise_simulation::world::parts_of;
 use drive_core::agent::Role;
 use drive_core::agent::answer::Verdict;
 use drive_core::forge::PrState;
@@ -131,10 +132,17 @@ fn check_verdict(sim: &Sim, team: &Phase) {
     }
 }
 
-/// Whether a simulated reviewer of this domain had the commit before it, and did not contradict itself.
+/// Whether simulated reviewers of this domain had all parts of the commit before them, and did not
+/// contradict themselves.
 fn is_seen(sim: &Sim, domain: Option<&Domain>, head: Option<&CommitSha>) -> bool {
     let domain = domain.map(|domain| domain.name().to_owned());
-    head.is_some_and(|sha| sim.world.reviewed.contains(&(domain, sha.to_string())))
+    let Some(head) = head.map(ToString::to_string) else {
+        return false;
+    };
+    (1..=parts_of(&head)).all(|part| {
+        let seen = (domain.clone(), head.clone(), part);
+        sim.world.reviewed.contains(&seen)
+    })
 }
 
 /// Whether the last words are being said.

@@ -23,8 +23,8 @@ pub struct World {
     pub wildness: u64,
     /// How many of a hundred requests to the forge fail.
     pub faults: u64,
-    /// The commits that reviewers had before them.
-    pub reviewed: Vec<(Option<String>, String)>,
+    /// The commits that reviewers had before them, each with the part of the change.
+    pub reviewed: Vec<(Option<String>, String, usize)>,
 }
 
 /// One effect being performed.
@@ -53,6 +53,18 @@ pub enum Fault {
     Before,
     /// It happens, and is said to have failed.
     After,
+}
+
+/// Into how many parts the change of a commit is divided.
+pub fn parts_of(head: &str) -> usize {
+    1 + head.bytes().map(usize::from).sum::<usize>() % 3
+}
+
+/// The part that a reviewer is told to review.
+fn part_in(prompt: &str) -> usize {
+    let (_, rest) = prompt.split_once("you review part ").unwrap_or_default();
+    let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    number.parse().unwrap_or(1)
 }
 
 impl World {
@@ -159,7 +171,7 @@ impl World {
                 }
                 let head = run.work.head_sha.as_deref().unwrap_or_default();
                 assert!(!self.git.is_astray() && !self.git.is_dirty());
-                let seen = (job.domain.clone(), self.git.head());
+                let seen = (job.domain.clone(), self.git.head(), part_in(&job.prompt));
                 // The engine shows it the head and nothing else, and puts back what it changed.
                 let result = agents::work(one, job, &mut self.git, &self.clock, rng);
                 let is_review = !job.prompt.contains("Try to refute");
@@ -206,8 +218,9 @@ impl World {
             Effect::ReadDiff { .. } if rng.clone().percent(10) => EffectResult::Failed {
                 problem: Problem::new(Kind::DiskFull, "the change cannot be read"),
             },
-            Effect::ReadDiff { .. } => EffectResult::DiffRead {
+            Effect::ReadDiff { head, .. } => EffectResult::DiffRead {
                 diff: common::DIFF.to_owned(),
+                parts: vec![common::DIFF.to_owned(); parts_of(head) - 1],
                 lines: parse_diff(common::DIFF),
                 is_cut: false,
                 since: None,

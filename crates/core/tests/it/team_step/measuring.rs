@@ -49,6 +49,7 @@ fn what_people_fixed_is_measured_when_the_change_is_reviewed_again() {
     let mut scene = Scene::reviews(&[OBJECTS, APPROVED, APPROVED, APPROVED, APPROVED, APPROVED]);
     let read = |changed| EffectResult::DiffRead {
         diff: "the diff".to_owned(),
+        parts: Vec::new(),
         lines: Vec::new(),
         is_cut: false,
         since: None,
@@ -78,6 +79,7 @@ fn a_round_is_compared_with_what_was_reviewed_and_its_overreach_is_listed() {
     let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
     let read = |since: Option<&str>| EffectResult::DiffRead {
         diff: "the diff".to_owned(),
+        parts: Vec::new(),
         lines: Vec::new(),
         is_cut: false,
         since: since.map(str::to_owned),

@@ -13,6 +13,7 @@ mod merging;
 mod modes;
 mod older;
 mod panel;
+mod parts;
 mod people;
 mod promoting;
 mod properties;

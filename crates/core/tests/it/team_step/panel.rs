@@ -24,7 +24,7 @@ fn side_by_side(most: u32) -> Request {
     request
 }
 
-fn reviewers(run: &Run) -> Vec<(EffectKey, AgentJob)> {
+pub fn reviewers(run: &Run) -> Vec<(EffectKey, AgentJob)> {
     let agents = run.pending.iter().filter_map(|(key, effect)| match effect {
         Effect::RunAgent { job, .. } if job.role == Role::Reviewer => {
             Some((key.clone(), job.as_ref().clone()))
@@ -35,13 +35,13 @@ fn reviewers(run: &Run) -> Vec<(EffectKey, AgentJob)> {
 }
 
 /// A team whose first reviewers are at work.
-fn in_review(scene: &mut Scene, request: Request) -> Run {
+pub fn in_review(scene: &mut Scene, request: Request) -> Run {
     let run = scene.fly_until(request, |run| !reviewers(run).is_empty());
     assert!(run.outcome.is_none());
     run
 }
 
-fn ends(run: Run, key: &EffectKey, result: EffectResult) -> Run {
+pub fn ends(run: Run, key: &EffectKey, result: EffectResult) -> Run {
     let key = key.clone();
     step(run, Event::EffectEnded { key, result }, at(100))
         .unwrap()
@@ -403,7 +403,7 @@ fn a_run_of_an_older_version_goes_on_with_every_domain_that_has_not_approved() {
     assert_eq!(team(&run).record.reviews.len(), 5);
 }
 
-fn go_on(scene: &mut Scene, mut run: Run) -> Run {
+pub fn go_on(scene: &mut Scene, mut run: Run) -> Run {
     for second in 200..5_000 {
         let Some((key, effect)) = run.pending.first_key_value() else {
             let Some((&timer, &due)) = run.timers.iter().min_by_key(|(_, due)| **due) else {

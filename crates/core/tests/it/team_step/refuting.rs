@@ -136,6 +136,7 @@ fn a_refutation_that_stands_in_the_change_refutes_nothing() {
     let mut scene = Scene::reviews(&[OBJECTS, REFUTED, APPROVED]);
     let read = EffectResult::DiffRead {
         diff: format!("+{REFUTED}\n"),
+        parts: Vec::new(),
         lines: Vec::new(),
         is_cut: false,
         since: None,

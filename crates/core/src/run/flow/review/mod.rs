@@ -1,7 +1,10 @@
 //! Reviews: every domain that does not approve the head looks at it, side by side; their findings become
 //! comments, and work for one fixer.
 
+mod asking;
 mod earlier;
+mod heard;
+mod parts;
 mod placing;
 mod posting;
 mod program_results;
@@ -11,40 +14,25 @@ mod told;
 mod verdict;
 
 use super::super::model::{
-    AgentJob, Effect, EffectResult, Halt, OutcomeStatus, Panel, ReviewRecord, Stage,
+    AtWork, Effect, EffectResult, Halt, OutcomeStatus, Panel, ReviewRecord, Stage,
 };
 use super::budget::is_worthwhile;
 use super::kit::no_commit;
 use super::phase::PhaseFlow;
-use crate::agent::answer::{AnswerForm, Finding, Shown, Verdict};
-use crate::agent::{Budget, Ending, Role};
+use crate::agent::Budget;
+use crate::agent::answer::Verdict;
 use crate::forge::inline::FileDiff;
 use crate::ids::{CommitSha, EffectKey};
 use crate::problem::{Kind, Problem};
 use crate::process::{Layer, LayerName, LayerState};
-use crate::prompts::{Earlier, Prompt, PromptName};
 use crate::review::{Move, ReviewPlan, Seat, merged};
-use verdict::{Judgement, Reviewed, asked_again, judged};
+use heard::{Heard, has_succeeded};
+use parts::missing;
 
 pub(super) use texts::{MOST_SHOWN, OLDER, review_body, without_severity};
 
 /// How often a change that reviewers are to see is read.
 const MOST_READS: u32 = 5;
-
-/// What became of one reviewer.
-enum Heard {
-    /// Its review counts, with a verdict or without.
-    Given(ReviewRecord),
-    /// It is asked once more.
-    Again { record: ReviewRecord, why: String },
-    /// It reviews later.
-    Later(Halt),
-}
-
-/// Whether an agent ended by itself, and well.
-fn has_succeeded(result: &EffectResult) -> bool {
-    matches!(result, EffectResult::AgentEnded { outcome, .. } if outcome.ending == Ending::Succeeded)
-}
 
 impl PhaseFlow<'_> {
     /// Reads what the next reviewers see. Those that saw the same commit last work side by side.
@@ -53,6 +41,7 @@ impl PhaseFlow<'_> {
             return self.fail(no_commit());
         };
         self.seat_again(&head);
+        self.drop_parts(&head, None);
         let Move::Review { seats } = &self.state.next else {
             return self.proceed();
         };
@@ -81,6 +70,7 @@ impl PhaseFlow<'_> {
                     domain: review.domain.clone(),
                     round: review.round,
                     again: None,
+                    given: Vec::new(),
                 });
             }
             is_kept
@@ -114,6 +104,7 @@ impl PhaseFlow<'_> {
         }
         if let EffectResult::DiffRead {
             diff,
+            parts,
             lines,
             is_cut,
             since,
@@ -124,9 +115,13 @@ impl PhaseFlow<'_> {
                 self.measure_since(lines);
             }
             panel.diff = diff;
+            panel.parts = parts;
             panel.lines = lines;
             panel.is_cut = is_cut;
             panel.since = since.map_or(String::new(), |diff| self.with_overreach(diff));
+        }
+        if let Some(head) = self.head() {
+            self.drop_parts(&head, Some(panel.count()));
         }
         self.seat_reviewers(panel);
     }
@@ -164,12 +159,12 @@ impl PhaseFlow<'_> {
         let Some((starting, share)) = self.share(room, panel.at_work.is_empty()) else {
             return self.panel_goes_on(panel);
         };
-        for seat in waiting.into_iter().take(starting) {
-            let mut job = self.reviewer(&seat, &panel);
+        for at in waiting.into_iter().take(starting) {
+            let mut job = self.reviewer(&at, &panel);
             job.budget = share;
             let sandbox = Some(self.run.sandbox_id());
             let key = self.start_agent(sandbox, job);
-            panel.at_work.insert(key, seat);
+            panel.at_work.insert(key, at);
         }
         self.panel_goes_on(panel);
     }
@@ -186,18 +181,23 @@ impl PhaseFlow<'_> {
         self.terms.review.max_parallel.get() as usize
     }
 
-    /// The reviews of this panel that nobody has begun.
-    fn waiting(&self, panel: &Panel) -> Vec<Seat> {
+    /// The reviewers of this panel that are not started: one for each part of the change.
+    fn waiting(&self, panel: &Panel) -> Vec<AtWork> {
         let (Move::Review { seats }, Some(head), None) =
             (&self.state.next, self.head(), panel.halt)
         else {
             return Vec::new();
         };
-        let seen = |seat: &Seat| self.seen_by(seat, &head);
-        let at_work: Vec<_> = panel.at_work.values().map(|seat| &seat.domain).collect();
         // Whoever saw another commit last is shown another diff.
-        let is_free = |seat: &&Seat| !at_work.contains(&&seat.domain) && seen(seat) == panel.seen;
-        seats.iter().filter(is_free).cloned().collect()
+        let seats = seats
+            .iter()
+            .filter(|seat| self.seen_by(seat, &head) == panel.seen);
+        let is_free = |at: &AtWork| {
+            let mut others = panel.at_work.values();
+            !others.any(|one| one.seat.domain == at.seat.domain && one.part == at.part)
+        };
+        let all = seats.flat_map(|seat| missing(seat, panel.count()));
+        all.filter(is_free).collect()
     }
 
     /// How many of so many agents to start now, and what each may use: agents that work side by side
@@ -241,57 +241,9 @@ impl PhaseFlow<'_> {
         self.conclude_reviews(&panel.lines);
     }
 
-    fn reviewer(&self, seat: &Seat, panel: &Panel) -> AgentJob {
-        let domain = seat.domain.as_ref();
-        let review = self.earlier_review(domain);
-        let answers = review.map_or(Vec::new(), |review| self.answers_to(review));
-        let earlier = Earlier {
-            commit: review.map(|one| one.head.as_ref().map_or("an older one", CommitSha::short)),
-            findings: &answers,
-            since: &panel.since,
-        };
-        let (task, sha) = (self.request.task.as_str(), self.base_sha());
-        let base = self.request.base_branch.as_deref().unwrap_or(sha.as_str());
-        let pr = self.run.work.pull_request.as_ref();
-        let diff = panel.diff.as_str();
-        let verified = self.program_results();
-        let verified = verified.as_str();
-        let prompt = match domain {
-            None => Prompt::Review {
-                task,
-                base,
-                earlier: &earlier,
-                diff,
-                verified,
-            },
-            Some(domain) => Prompt::ReviewDomain {
-                task,
-                base,
-                earlier: &earlier,
-                diff,
-                verified,
-                domain,
-                subject: self.terms.subject(),
-                pull_request: pr.map_or("", |pr| pr.url.as_str()),
-            },
-        };
-        let mut prompt = self.terms.prompts.render(&prompt);
-        if let (Some(why), Some(head)) = (&seat.again, self.head()) {
-            let mut latest = self.state.record.reviews.iter().rev();
-            let last = latest.find(|one| one.domain == seat.domain);
-            let found = last.map_or(&[][..], |review| review.findings.as_slice());
-            prompt.push_str(&asked_again(why, &head, found));
-        }
-        let mut job = self.phase_job(&self.terms.reviewer, Role::Reviewer, prompt);
-        job.round = seat.round;
-        job.input.answer = AnswerForm::Review;
-        job.domain = domain.map(|domain| domain.name().to_owned());
-        job
-    }
-
     /// A reviewer has ended.
     pub(super) fn reviewed(&mut self, mut panel: Panel, key: &EffectKey, result: &EffectResult) {
-        let Some(seat) = panel.at_work.remove(key) else {
+        let Some(at) = panel.at_work.remove(key) else {
             // An older version did not write who was at work.
             return self.seat_reviewers(panel);
         };
@@ -299,92 +251,18 @@ impl PhaseFlow<'_> {
         let mut heard = if is_ended {
             Heard::Later(Halt::Completed)
         } else {
-            self.hear(&seat, &panel, key, result)
+            self.hear(&at.seat, &panel, key, result)
         };
         // Whoever ends later may have seen the commits of others already.
         if panel.halt == Some(Halt::Overtaken) {
             heard = Heard::Later(Halt::Overtaken);
         }
-        if let Move::Review { seats } = &mut self.state.next {
-            match heard {
-                Heard::Given(record) => {
-                    seats.retain(|one| one.domain != seat.domain);
-                    self.state.given.push(self.state.record.reviews.len());
-                    self.state.record.reviews.push(record);
-                }
-                Heard::Again { record, why } => {
-                    for one in seats.iter_mut().filter(|one| one.domain == seat.domain) {
-                        one.again = Some(why.clone());
-                    }
-                    self.state.record.reviews.push(record);
-                }
-                Heard::Later(halt) => panel.halt = Some(panel.halt.unwrap_or(halt).max(halt)),
-            }
+        match heard {
+            Heard::Given(record) => self.enter_review(&panel, &at, record, None),
+            Heard::Again { record, why } => self.enter_review(&panel, &at, record, Some(why)),
+            Heard::Later(halt) => panel.halt = Some(panel.halt.unwrap_or(halt).max(halt)),
         }
         self.seat_reviewers(panel);
-    }
-
-    /// A reviewer that failed gives no verdict, and never approves. One whose model is away, or whose
-    /// budget was spent, is asked again later.
-    fn hear(
-        &mut self,
-        seat: &Seat,
-        panel: &Panel,
-        key: &EffectKey,
-        result: &EffectResult,
-    ) -> Heard {
-        let mut judgement = Judgement::failed(None);
-        if let EffectResult::AgentEnded { outcome, .. } = result {
-            if outcome.ending.is_over_budget() {
-                return Heard::Later(Halt::Held);
-            }
-            let is_held = self.is_held_outage(&outcome.ending) && panel.halt == Some(Halt::Held);
-            // Reviewers side by side meet the same outage: it is one.
-            if is_held || self.hold_for_outage(&self.terms.reviewer, outcome) {
-                return Heard::Later(Halt::Held);
-            }
-            if panel.halt.is_none() {
-                self.state.counts.failures = 0;
-            }
-            let (reviewer, terms) = (&self.terms.reviewer, &self.terms.review);
-            // Whatever it was shown can be quoted.
-            let diff = format!("{}{}", panel.diff, panel.since);
-            let (domain, subject) = (seat.domain.as_ref(), self.terms.subject());
-            let template = match domain {
-                Some(_) => PromptName::ReviewDomain,
-                None => PromptName::Review,
-            };
-            let shown = self.shown(template, &diff);
-            let lines = (panel.lines.as_slice(), panel.is_cut);
-            judgement = judged(outcome, reviewer, domain, subject, terms, &shown, lines);
-        } else if let EffectResult::Failed { problem } = result {
-            self.state.record.job_failed(key, problem, self.now);
-            let is_told = panel.halt == Some(Halt::Overtaken);
-            if self.is_overtaken(problem, is_told) {
-                return Heard::Later(Halt::Overtaken);
-            }
-            judgement.failure = Some(problem.to_string());
-        }
-        if let (Reviewed::Failed, Some(why)) = (&judgement.reviewed, &judgement.failure) {
-            let name = seat.domain.as_ref();
-            let name = name.map_or("review".to_owned(), |domain| format!("{domain} review"));
-            self.warn(format!("{name} inconclusive: {why}"));
-        }
-        let record = ReviewRecord {
-            domain: seat.domain.clone(),
-            round: seat.round,
-            verdict: judgement.verdict(),
-            failure: judgement.failure,
-            findings: judgement.findings,
-            head: self.run.work.head_sha.clone(),
-            resolution: None,
-        };
-        match (judgement.reviewed, &seat.again) {
-            (Reviewed::Unreadable { why }, None) => Heard::Again { record, why },
-            (Reviewed::Judged(_) | Reviewed::Unreadable { .. } | Reviewed::Failed, _) => {
-                Heard::Given(record)
-            }
-        }
     }
 
     /// Enters what the reviews of this commit came to, and posts them.
@@ -417,36 +295,6 @@ impl PhaseFlow<'_> {
         let mut given: Vec<ReviewRecord> = given.collect();
         given.sort_by_key(|one| plan.domains.iter().position(|domain| *domain == one.domain));
         given
-    }
-
-    /// What an agent with this template has seen of other people's words.
-    fn shown<'a>(&'a self, template: PromptName, diff: &'a str) -> Shown<'a> {
-        let comments = self.state.ledger.entries();
-        let mut texts: Vec<&str> = comments.map(|entry| entry.body.as_str()).collect();
-        texts.push(&self.request.task);
-        for remark in &self.state.record.remarks {
-            texts.push(&remark.note);
-            texts.extend(remark.text.as_deref());
-        }
-        let reviews = self.state.record.reviews.iter();
-        for finding in reviews.flat_map(|review| &review.findings) {
-            texts.push(&finding.issue);
-            let Finding {
-                evidence,
-                suggestion,
-                replacement,
-                refuted,
-                ..
-            } = finding;
-            let more = [evidence, suggestion, replacement, refuted];
-            texts.extend(more.into_iter().filter_map(|text| text.as_deref()));
-        }
-        Shown {
-            commit: self.run.work.head_sha.as_deref(),
-            prompt: self.terms.prompts.template(template),
-            diff,
-            texts,
-        }
     }
 
     /// What follows once the findings were worked in, or could not be: whoever does not approve the head

@@ -45,7 +45,7 @@ impl PhaseFlow<'_> {
     /// Starts that agent.
     pub(super) fn refute(&mut self, panel: Panel) {
         let job = self.refuter();
-        let Panel { diff, lines, .. } = panel;
+        let (diff, lines) = (panel.whole(), panel.lines);
         self.state.stage = Stage::Refuting { diff, lines };
         let sandbox = Some(self.run.sandbox_id());
         self.start_agent(sandbox, job);
@@ -125,7 +125,10 @@ impl PhaseFlow<'_> {
             }
             // What its reviewer itself was not sure of is no reason to approve.
             let is_unsure = left.any(|one| one.severity == Severity::Blocker && !one.pre_existing);
-            (review.verdict, review.failure) = if is_unsure {
+            (review.verdict, review.failure) = if review.failure.is_some() {
+                // A part of the change has no verdict.
+                (None, review.failure.take())
+            } else if is_unsure {
                 (
                     None,
                     Some("a blocker is left that its reviewer is not sure of".to_owned()),

@@ -131,7 +131,10 @@ pub(in crate::run) fn review_body(
     let mut text = heading(review);
     if let Some(failure) = &review.failure {
         let failure = public(failure, run);
-        let _ = write!(text, "\n\nNo verdict: {failure}. The run continues.");
+        let _ = match review.verdict {
+            None => write!(text, "\n\nNo verdict: {failure}. The run continues."),
+            Some(_) => write!(text, "\n\nNo verdict on {failure}."),
+        };
     }
     if on_lines > 0 {
         let plural = if on_lines == 1 { "" } else { "s" };
