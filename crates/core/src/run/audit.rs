@@ -42,14 +42,16 @@ pub struct TaskAudit {
     pub undone: Vec<String>,
     /// How many runs were started for it.
     pub attempts: usize,
+    /// Whether a person left it out.
+    pub is_left_out: bool,
 }
 
 /// What became of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskResult {
-    /// It landed, and nothing that was checked failed.
+    /// It landed, and there is evidence for each of its entries.
     Implemented,
-    /// It landed, and something that was checked failed.
+    /// It landed, and an entry failed or has no evidence.
     Partial,
     /// It did not land.
     Missing,
@@ -73,6 +75,57 @@ pub struct Evidence {
     pub actual: Option<String>,
     /// Whether it is met.
     pub result: ReceiptResult,
+}
+
+impl Audit {
+    /// What it comes to, in one line without a period.
+    pub fn conclusion(&self) -> String {
+        let of = |which: fn(&&TaskAudit) -> bool| self.tasks.iter().filter(which).count();
+        let implemented = of(|task| task.status == TaskResult::Implemented);
+        let left_out = of(|task| task.is_left_out);
+        let missing = of(|task| task.status == TaskResult::Missing && !task.is_left_out);
+        let tasks = counted(self.tasks.len(), "task");
+        let mut parts = vec![format!("{implemented} of {tasks} implemented")];
+        let landed = self.tasks.iter();
+        let landed = landed.filter(|task| task.status != TaskResult::Missing);
+        let entries = landed.flat_map(|task| &task.evidence);
+        parts.extend(open_entries(entries.map(|one| one.result)));
+        if missing > 0 {
+            parts.push(format!("{missing} did not land"));
+        }
+        if left_out > 0 {
+            parts.push(format!("{left_out} left out"));
+        }
+        if !self.findings.is_empty() {
+            parts.push(counted(self.findings.len(), "finding"));
+        }
+        parts.join("; ")
+    }
+}
+
+/// How many entries are not met, and how many have no evidence, where there are any.
+pub(in crate::run) fn open_entries(
+    results: impl IntoIterator<Item = ReceiptResult>,
+) -> impl Iterator<Item = String> {
+    let (mut failed, mut unproven) = (0, 0);
+    for result in results {
+        match result {
+            ReceiptResult::Failed => failed += 1,
+            ReceiptResult::Unproven => unproven += 1,
+            ReceiptResult::Proven | ReceiptResult::Judged => {}
+        }
+    }
+    let parts = [(failed, "not met"), (unproven, "without evidence")];
+    let open = parts.into_iter().filter(|(number, _)| *number > 0);
+    open.map(|(number, what)| {
+        let entries = if number == 1 { "entry" } else { "entries" };
+        format!("{number} {entries} {what}")
+    })
+}
+
+fn counted(number: usize, what: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{s}")
 }
 
 /// The audit of a cruise; `None` for other runs, and before there is a plan.
@@ -129,17 +182,23 @@ fn of_task(build: &Build, task: &PlanTask) -> TaskAudit {
     let has_failed = evidence
         .iter()
         .any(|one| one.result == ReceiptResult::Failed);
+    // A plan without an entry for a task is refused. Should one be stored, nothing shows that the task
+    // does what was asked.
+    let is_shown = !evidence.is_empty() && evidence.iter().all(|one| one.result.is_met());
     let judged = build.opinion.iter().flat_map(|opinion| &opinion.entries);
     let mut judged = judged.filter(|one| one.task == task.id);
     let is_deviated = judged.any(|one| one.status == Standing::Deviated);
     TaskAudit {
         id: task.id.clone(),
         title: task.title.clone(),
-        status: match (is_landed, has_failed) {
-            (false, _) => TaskResult::Missing,
-            (true, true) => TaskResult::Partial,
-            (true, false) if is_deviated => TaskResult::Deviated,
-            (true, false) => TaskResult::Implemented,
+        status: if !is_landed {
+            TaskResult::Missing
+        } else if is_deviated && !has_failed {
+            TaskResult::Deviated
+        } else if is_shown {
+            TaskResult::Implemented
+        } else {
+            TaskResult::Partial
         },
         evidence,
         undone: build
@@ -148,6 +207,7 @@ fn of_task(build: &Build, task: &PlanTask) -> TaskAudit {
             .and_then(|one| one.handoff.as_ref())
             .map_or_else(Vec::new, |handoff| handoff.undone.clone()),
         attempts: build.tasks.get(&task.id).map_or(0, |one| one.runs.len()),
+        is_left_out: matches!(state, Some(TaskState::Skipped)),
     }
 }
 
@@ -213,6 +273,9 @@ fn gaps(task: &TaskAudit) -> Vec<String> {
     if task.status == TaskResult::Missing {
         return vec![format!("task `{}` did not land", task.id)];
     }
+    if task.evidence.is_empty() {
+        return vec![format!("task `{}` has no acceptance entry", task.id)];
+    }
     let open = task.evidence.iter().filter(|one| !one.result.is_met());
     open.map(|one| match one.result {
         ReceiptResult::Failed => format!("task `{}`: not met: {}", task.id, one.criterion),
@@ -242,6 +305,11 @@ mod tests {
     }
 
     fn judged(status: Standing, result: ReceiptResult) -> TaskAudit {
+        of_task(&landed(status, result), &task())
+    }
+
+    /// A task that landed, and what a validator says of its one entry.
+    fn landed(status: Standing, result: ReceiptResult) -> Build {
         let record = TaskRecord {
             state: TaskState::Landed {
                 commit: CommitSha::new("c".repeat(40)),
@@ -262,15 +330,60 @@ mod tests {
             receipt: None,
             why: Some("the validator says so".to_owned()),
         };
-        let build = Build {
+        Build {
             tasks: [(TaskId::new("login"), record)].into(),
             opinion: Some(Opinion {
                 entries: vec![entry],
                 ..Opinion::default()
             }),
             ..Build::default()
+        }
+    }
+
+    #[test]
+    fn a_task_without_evidence_is_never_called_implemented() {
+        let mut build = landed(Standing::Missing, ReceiptResult::Unproven);
+        assert_eq!(of_task(&build, &task()).status, TaskResult::Partial);
+        // A validator that failed judges nothing.
+        build.opinion = Some(Opinion {
+            failure: Some("no answer".to_owned()),
+            ..Opinion::default()
+        });
+        assert_eq!(of_task(&build, &task()).status, TaskResult::Partial);
+        build.opinion = None;
+        assert_eq!(of_task(&build, &task()).status, TaskResult::Partial);
+        let bare = PlanTask {
+            acceptance: Vec::new(),
+            ..task()
         };
-        of_task(&build, &task())
+        let found = of_task(&build, &bare);
+        assert_eq!(found.status, TaskResult::Partial);
+        assert_eq!(gaps(&found), ["task `login` has no acceptance entry"]);
+    }
+
+    #[test]
+    fn a_conclusion_counts_what_is_shown_and_what_is_not() {
+        let shown = judged(Standing::Implemented, ReceiptResult::Judged);
+        let unproven = judged(Standing::Missing, ReceiptResult::Unproven);
+        let left_out = TaskAudit {
+            status: TaskResult::Missing,
+            is_left_out: true,
+            ..unproven.clone()
+        };
+        let mut audit = Audit {
+            level: Level::Functional,
+            commit: None,
+            tasks: vec![shown.clone()],
+            findings: Vec::new(),
+            additions: Vec::new(),
+            gaps: Vec::new(),
+        };
+        assert_eq!(audit.conclusion(), "1 of 1 task implemented");
+        audit.tasks = vec![shown, unproven, left_out];
+        assert_eq!(
+            audit.conclusion(),
+            "1 of 3 tasks implemented; 1 entry without evidence; 1 left out"
+        );
     }
 
     #[test]
@@ -287,7 +400,7 @@ mod tests {
             (
                 Standing::Missing,
                 Unproven,
-                TaskResult::Implemented,
+                TaskResult::Partial,
                 Some("no evidence"),
             ),
             (

@@ -9,7 +9,6 @@ use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     Audit, AuditFinding, Debrief, Evidence, Run, TaskResult, audit, debrief, is_cruise,
 };
-use drive_core::timeline::describe_status;
 use drive_engine::ports::Store;
 use std::fmt::Write;
 
@@ -23,7 +22,7 @@ pub(super) fn report(app: &App, id: Option<&str>) -> Outcome {
     let debrief = debrief(&run, &children(&store, &run)?);
     let mut text = text(&run, &found);
     way(&mut text, &debrief);
-    let document = AuditDocument::new(&run, &found, outcome(&run), &debrief);
+    let document = AuditDocument::new(&run, &found, outcome(&run, &found), &debrief);
     Answer::new(&document, Printable(&text).to_string())
 }
 
@@ -50,18 +49,18 @@ fn no_audit(run: &Run) -> Problem {
 }
 
 /// How it ended, in one line.
-fn outcome(run: &Run) -> String {
+fn outcome(run: &Run, audit: &Audit) -> String {
     match &run.outcome {
         None => "not ended".to_owned(),
         Some(outcome) => match &outcome.failure {
             Some(problem) => problem.message.clone(),
-            None => describe_status(outcome.status).to_owned(),
+            None => audit.conclusion(),
         },
     }
 }
 
 fn text(run: &Run, audit: &Audit) -> String {
-    let mut text = format!("cruise   {}: {}\n", run.id, outcome(run));
+    let mut text = format!("cruise   {}: {}\n", run.id, outcome(run, audit));
     if let Some(commit) = &audit.commit {
         let _ = writeln!(text, "commit   {commit}");
     }

@@ -170,7 +170,7 @@ fn tasks_land_in_order_as_verified_trees_with_a_receipt_for_each_entry() {
     }
     let pr = stage.pull_request();
     let body = pr["body"].as_str().unwrap();
-    assert!(body.contains("3 of 3 tasks landed."), "{body}");
+    assert!(body.contains("3 of 3 tasks implemented."), "{body}");
     assert_eq!(stage.sandboxes(), Vec::<String>::new());
 }
 
@@ -285,7 +285,7 @@ fn a_cruise_builds_the_plan_that_was_approved_on_one_pull_request() {
     let pr = stage.pull_request();
     let head = pr["headSha"].as_str().unwrap().to_owned();
     let body = pr["body"].as_str().unwrap();
-    assert!(body.contains("2 of 2 tasks landed."), "{body}");
+    assert!(body.contains("2 of 2 tasks implemented."), "{body}");
     let said = crate::stage::said(&pr);
     let last = said.last().unwrap();
     assert!(

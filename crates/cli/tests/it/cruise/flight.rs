@@ -230,7 +230,12 @@ fn require_flight(sky: &Sky, deaths: Deaths) -> u32 {
     let audit = report(stage);
     for task in audit["tasks"].as_array().unwrap() {
         let is_missing = task["id"] == "fails";
-        let status = if is_missing { "missing" } else { "implemented" };
+        let status = match task["id"].as_str().unwrap() {
+            "fails" => "missing",
+            // Its one entry is a validator's to judge, and none named a file.
+            "c" => "partial",
+            _ => "implemented",
+        };
         assert_eq!(task["status"], status, "{task:#}");
         let evidence = task["evidence"].as_array().unwrap().iter();
         let mut run = evidence.filter(|one| !is_missing && one["command"].is_array());

@@ -82,7 +82,10 @@ fn a_killed_and_resumed_cruise_tells_a_landing_a_block_a_wait_and_its_end_once()
         assert_eq!(ended.code, Some(0), "{ended:?}");
     }
     assert_eq!(events(&stage), [&so_far[..], &["done"]].concat());
-    assert_eq!(told(&stage)[3]["reason"], "1 of 2 tasks landed");
+    assert_eq!(
+        told(&stage)[3]["reason"],
+        "1 of 2 tasks implemented; 1 left out"
+    );
 }
 
 #[test]

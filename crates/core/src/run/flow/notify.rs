@@ -5,6 +5,7 @@
 //! run, so neither a resumed run nor a repeated event tells it again. A child tells only that its plan
 //! waits for an approval, which its root cannot see; everything else is told by the root.
 
+use super::super::audit::audit;
 use super::super::model::{
     Build, ChildState, Effect, EffectResult, Flow, Notice, NoticeEvent, OpenNotice, Outcome,
     OutcomeStatus, Request, Run, Spent, TaskState,
@@ -200,14 +201,8 @@ fn end(run: &Run, outcome: &Outcome) -> Option<Draft> {
 
 /// What a run that succeeded made.
 fn made(run: &Run) -> String {
-    if let Flow::Cruise { build } = &run.flow {
-        let landed = build.tasks.values();
-        let landed = landed.filter(|task| matches!(task.state, TaskState::Landed { .. }));
-        return format!(
-            "{} of {} landed",
-            landed.count(),
-            counted(build.tasks.len())
-        );
+    if let Some(audit) = audit(run) {
+        return audit.conclusion();
     }
     match (&run.work.pull_request, &run.work.branch) {
         (Some(pr), _) => format!("its work is on pull request #{}", pr.number),

@@ -1,10 +1,12 @@
 //! Texts of a cruise's pull request: the description with a row for every task, and the closing
 //! comment.
 
+use super::super::super::audit::audit;
 use super::super::super::model::{
     Build, Flow, OutcomeStatus, Published, Request, Run, TaskRecord, TaskState,
 };
 use super::super::phase::receipts;
+use super::contract::{contract, judged};
 use super::order;
 use crate::agent::answer::title_of;
 use crate::forge::part::own;
@@ -37,7 +39,11 @@ pub(super) fn cockpit(run: &Run, request: &Request) -> String {
     let mut text = format!(
         "{}\n\n{}{ending}\n\n| task | state |{head} attempts | cost |\n|---|---|{rule}---|---|\n",
         title_of(&request.task),
-        count(build)
+        if is_checked(build) {
+            concluded(run, build)
+        } else {
+            count(build)
+        }
     );
     for (id, task) in in_order(build) {
         let link = pull_request(run, task).map_or_else(|| "-".to_owned(), |one| one.url.clone());
@@ -65,7 +71,9 @@ pub(super) fn cockpit(run: &Run, request: &Request) -> String {
         );
         listed(&mut text, (id, "changed existing tests"), &task.tests);
     }
-    text.push_str(&receipts(&build.receipts, build.opinion.as_ref()));
+    if is_checked(build) {
+        text.push_str(&entries(build));
+    }
     let _ = write!(text, "\nCruise `{}`.", run.id);
     own(&run.id, &text)
 }
@@ -124,7 +132,7 @@ pub(super) fn outcome(run: &Run, failure: Option<(OutcomeStatus, &Problem)>) -> 
     let mut text = match failure {
         None => format!(
             "{} The branch is at {}. Merge this pull request when you agree.",
-            count(build),
+            concluded(run, build),
             build.line.as_ref().map_or("-", |line| line.tip.short())
         ),
         Some((status, problem)) => ended(status, problem),
@@ -140,8 +148,35 @@ pub(super) fn outcome(run: &Run, failure: Option<(OutcomeStatus, &Problem)>) -> 
             );
         }
     }
-    text.push_str(&receipts(&build.receipts, build.opinion.as_ref()));
+    text.push_str(&entries(build));
     text
+}
+
+/// Whether it is known what shows the entries of the plan.
+fn is_checked(build: &Build) -> bool {
+    build.checked.is_some() || build.opinion.is_some() || !build.receipts.is_empty()
+}
+
+/// What the cruise comes to, in one sentence.
+fn concluded(run: &Run, build: &Build) -> String {
+    match audit(run) {
+        Some(audit) => format!("{}.", audit.conclusion()),
+        None => count(build),
+    }
+}
+
+/// What shows the entries of the tasks that landed.
+fn entries(build: &Build) -> String {
+    let has_landed = |task: &TaskId| {
+        let task = build.tasks.get(task);
+        task.is_some_and(|task| matches!(task.state, TaskState::Landed { .. }))
+    };
+    let (contract, judged) = (contract(build, has_landed), judged(build));
+    receipts(
+        (&contract, &judged),
+        &build.receipts,
+        build.opinion.as_ref(),
+    )
 }
 
 /// Why it did not come to its end, in one line.

@@ -1,7 +1,9 @@
 //! Texts about the combined commits of a cruise, for people and fixers.
 
+use super::super::super::audit::open_entries;
 use super::super::super::model::{
-    DoneWhen, Opinion, Phase, PhaseTerms, Receipt, ReceiptResult, Run,
+    Checked, ContractCheck, DoneWhen, JudgeCheck, Opinion, Phase, PhaseTerms, Receipt,
+    ReceiptResult, Run, WholeTerms,
 };
 use super::super::public_text::public;
 use crate::agent::answer::Cited;
@@ -25,7 +27,10 @@ pub(super) fn announcement(
     terms: &PhaseTerms,
     problem: Option<&Problem>,
 ) -> String {
-    let landed = terms.whole().map_or("", |whole| whole.landed.as_str());
+    let checked = phase.whole.checked.as_ref();
+    let landed = terms
+        .whole()
+        .map_or_else(String::new, |whole| concluded(whole, checked));
     let head = run.work.head_sha.as_ref().map_or("-", |sha| sha.short());
     let mut text = match problem {
         Some(problem) => {
@@ -54,31 +59,69 @@ pub(super) fn announcement(
             format!("{landed} The branch is at {head}.{base} {then}")
         }
     };
-    if let Some(checked) = &phase.whole.checked {
-        let told = receipts(&checked.receipts, checked.opinion.as_ref());
+    if let (Some(checked), Some(whole)) = (checked, terms.whole()) {
+        let entries = (whole.contract.as_slice(), whole.judged.as_slice());
+        let told = receipts(entries, &checked.receipts, checked.opinion.as_ref());
         text.push_str(&public(&told, run));
     }
     text
 }
 
-/// What programs showed and what a validator judged, as a table, with its findings; nothing where there
-/// is nothing.
-pub(in crate::run) fn receipts(receipts: &[Receipt], opinion: Option<&Opinion>) -> String {
-    let judged = opinion.map_or(&[][..], |opinion| opinion.entries.as_slice());
+/// What landed, and how much of what the plan asks for is not shown.
+fn concluded(whole: &WholeTerms, checked: Option<&Checked>) -> String {
+    let Some(checked) = checked else {
+        return whole.landed.clone();
+    };
+    let opinion = checked.opinion.as_ref();
+    let run = whole.contract.iter().map(|one| {
+        let found = receipt_of(&checked.receipts, one);
+        found.map_or(ReceiptResult::Unproven, |found| found.result)
+    });
+    let judged = whole.judged.iter().map(|one| {
+        let found = opinion.and_then(|opinion| opinion.of(&one.task, &one.id));
+        found.map_or(ReceiptResult::Unproven, |found| found.result)
+    });
+    let mut open: Vec<String> = open_entries(run.chain(judged)).collect();
+    match opinion.map_or(0, |opinion| opinion.findings.len()) {
+        0 => {}
+        1 => open.push("1 finding".to_owned()),
+        many => open.push(format!("{many} findings")),
+    }
+    if open.is_empty() {
+        return whole.landed.clone();
+    }
+    format!("{} {}.", whole.landed, open.join("; "))
+}
+
+fn receipt_of<'a>(receipts: &'a [Receipt], check: &ContractCheck) -> Option<&'a Receipt> {
+    let mut receipts = receipts.iter();
+    receipts.find(|one| one.task == check.task && one.id == check.id)
+}
+
+/// What programs showed and what a validator judged of each entry, as a table, with its findings; nothing
+/// where there is nothing. An entry that neither says anything about has no evidence.
+pub(in crate::run) fn receipts(
+    (contract, judged): (&[ContractCheck], &[JudgeCheck]),
+    receipts: &[Receipt],
+    opinion: Option<&Opinion>,
+) -> String {
     let mut text = String::new();
-    if !receipts.is_empty() || !judged.is_empty() {
+    if !contract.is_empty() || !judged.is_empty() {
         text.push_str("\n\n| acceptance | result | exit |\n|---|---|---|\n");
     }
-    for one in receipts {
-        let result = match one.result {
-            ReceiptResult::Unproven => "no evidence",
-            result @ (ReceiptResult::Proven | ReceiptResult::Failed | ReceiptResult::Judged) => {
-                result.name()
-            }
-        };
-        row(&mut text, (&one.task, &one.id), result, one.exit);
+    for check in contract {
+        let found = receipt_of(receipts, check);
+        let result = found.map_or(ReceiptResult::Unproven, |one| one.result);
+        let exit = found.and_then(|one| one.exit);
+        row(&mut text, (&check.task, &check.id), result.name(), exit);
     }
-    for one in judged {
+    for check in judged {
+        let found = opinion.and_then(|opinion| opinion.of(&check.task, &check.id));
+        let Some(one) = found else {
+            let result = ReceiptResult::Unproven.name();
+            row(&mut text, (&check.task, &check.id), result, None);
+            continue;
+        };
         let ran = one
             .receipt
             .as_ref()
