@@ -30,7 +30,7 @@ const CLEAR: &str = "\x1b[H\x1b[2J";
 /// The arguments of `drive runs list`.
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
-    /// Maximum number of runs, and of verifications, to show
+    /// Maximum number of runs, each with its children, and of verifications to show
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: u32,
 
@@ -142,19 +142,17 @@ fn load(app: &App, wiring: &Wiring, args: &ListArgs) -> Result<Listed, Problem> 
 }
 
 impl ListArgs {
-    /// The newest runs that are wanted: more are read only while some are missing.
+    /// The newest runs that are wanted, with their children: more are read only while some are missing.
     fn runs(&self, store: &dyn Store, here: Option<&PathBuf>) -> Result<Vec<Run>, Problem> {
         let mut most = self.limit;
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         loop {
             let mut runs = store.list(RunFilter::All, most)?;
             let is_all = runs.len() < usize::try_from(most).unwrap_or(usize::MAX);
-            runs.retain(|run| {
-                here.is_none_or(|here| git_dir_of(run).as_ref() == Some(here)) && self.wants(run)
-            });
-            if is_all || runs.len() >= limit || most >= MOST {
-                runs.truncate(limit);
-                return Ok(runs);
+            runs.retain(|run| here.is_none_or(|here| git_dir_of(run).as_ref() == Some(here)));
+            let is_last = is_all || most >= MOST;
+            if let Some(newest) = tree::newest(&runs, limit, is_last, |run| self.wants(run)) {
+                return Ok(newest);
             }
             most = most.saturating_mul(8).clamp(1, MOST);
         }

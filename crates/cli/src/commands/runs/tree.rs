@@ -29,6 +29,37 @@ pub(super) fn in_order(runs: &[Run]) -> Vec<(usize, &Run)> {
     order
 }
 
+/// The runs of the newest trees, at most so many, out of the newest runs of a store that are wanted;
+/// `None` where there may be older ones that belong to them, unless these are all. A cruise with many
+/// children is one of them, like a run without.
+pub(super) fn newest(
+    runs: &[Run],
+    limit: usize,
+    is_all: bool,
+    wants: impl Fn(&Run) -> bool,
+) -> Option<Vec<Run>> {
+    let mut roots: Vec<&str> = Vec::new();
+    let mut kept = Vec::new();
+    for run in runs.iter().filter(|run| wants(run)) {
+        let root = root_of(run);
+        if !roots.contains(&root) {
+            if roots.len() == limit {
+                continue;
+            }
+            roots.push(root);
+        }
+        kept.push(run.clone());
+    }
+    let is_whole = |root: &&str| runs.iter().any(|run| run.id.as_str() == *root);
+    let is_enough = is_all || (roots.len() == limit && roots.iter().all(is_whole));
+    is_enough.then_some(kept)
+}
+
+fn root_of(run: &Run) -> &str {
+    let id = run.id.as_str();
+    id.split_once('+').map_or(id, |(root, _)| root)
+}
+
 /// What a parent knows of a child, in one line.
 pub(crate) fn child_line(id: &RunId, child: &Child) -> String {
     let state = match child.report.as_ref().map(|report| &report.state) {
@@ -61,6 +92,24 @@ mod tests {
         let request = serde_json::from_value(request).unwrap();
         let event = Event::Requested { request };
         fold(RunId::new(id), [(event, Timestamp::UNIX_EPOCH)]).unwrap()
+    }
+
+    #[test]
+    fn a_cruise_with_many_children_is_listed() {
+        let mut runs: Vec<Run> = (0..30)
+            .map(|n| run(&format!("r2+t{n}"), Some("r2")))
+            .collect();
+        assert_eq!(newest(&runs, 1, false, |_| true), None, "its root is older");
+        runs.extend([run("r2", None), run("r1+a", Some("r1")), run("r1", None)]);
+        let ids = |limit| {
+            let found = newest(&runs, limit, false, |_| true).unwrap();
+            let last = found.last().map(|run| run.id.to_string());
+            (found.len(), last.unwrap())
+        };
+        assert_eq!(ids(1), (31, "r2".to_owned()));
+        assert_eq!(ids(2), (33, "r1".to_owned()));
+        let roots = newest(&runs, 2, false, |run| run.parent().is_none()).unwrap();
+        assert_eq!(roots.len(), 2);
     }
 
     #[test]
