@@ -12,6 +12,7 @@ mod debrief;
 mod estimate;
 mod flow;
 mod model;
+mod needs;
 mod standing;
 mod stats;
 mod status;
@@ -40,9 +41,10 @@ pub use model::{
     ReviewTerms, RollBackCost, Round, RoundJob, RoundRecord, RoundStep, Run, RunCommand, RunKind,
     RunMessage, STATE_FORMAT, SeverityTotals, Shutdown, ShutdownStep, SpawnStage, Spent, Stage,
     Tally, TaskCosts, TaskOrder, TaskRecord, TaskScope, TaskState, Threads, Timer,
-    UnreadableFormat, Validation, VerifiedAgainst, Watch, WatchTerms, Whole, WholeTerms, Work,
-    is_actionable, read_event, read_run, reply_key, write_event, write_run,
+    UnreadableFormat, Validation, VerifiedAgainst, Wants, Watch, WatchTerms, Whole, WholeTerms,
+    Work, is_actionable, read_event, read_run, reply_key, write_event, write_run,
 };
+pub use needs::Need;
 pub use standing::{Group, Standing, standing};
 pub use stats::{ReviewStats, Reviewing, review_stats};
 pub use status::{

@@ -1,9 +1,8 @@
 //! Decides who must act on a run: the one rule behind lists, pages and status texts.
 
-use super::flow::{planning_run, root_id};
-use super::model::{
-    ChildState, Effect, Flow, Outcome, OutcomeStatus, Phase, Run, Stage, TaskState, Timer,
-};
+use super::flow::{need, root_id};
+use super::model::{Effect, Flow, Outcome, OutcomeStatus, Phase, Run, Stage, TaskState, Timer};
+use super::needs::{Need, is_of_plan};
 use super::status::{cruise_status, is_cruise, paused_for, waits_for_person};
 use crate::problem::command_in;
 
@@ -53,7 +52,12 @@ pub fn standing(run: &Run, children: &[Run]) -> Standing {
         return ended(run, outcome);
     }
     if let Some(why) = waits_for_person(run) {
-        return needs_you(why);
+        let its = needs_you(why);
+        let command = || need(run)?.command;
+        return Standing {
+            command: its.command.or_else(command),
+            ..its
+        };
     }
     match &run.flow {
         Flow::Cruise { .. } => of_cruise(run, children),
@@ -155,8 +159,7 @@ fn of_cruise(run: &Run, children: &[Run]) -> Standing {
 fn of_child(run: &Run, child: &Run) -> Standing {
     let mut its = standing(child, &[]);
     let report = run.children.get(&child.id);
-    let is_task = Some(&child.id) != planning_run(run).as_ref();
-    if let (true, Some(report), Some(reason)) = (is_task, report, &its.reason) {
+    if let (true, Some(report), Some(reason)) = (is_of_plan(&child.id), report, &its.reason) {
         its.reason = Some(format!("task `{}`: {reason}", report.task));
     }
     its
@@ -165,15 +168,16 @@ fn of_child(run: &Run, child: &Run) -> Standing {
 /// What a child has reported that only a person can end, while others may go on.
 fn reported(run: &Run) -> Option<Standing> {
     let live = run.children.iter().filter(|(_, child)| child.is_live());
-    live.filter_map(|(id, child)| match &child.report.as_ref()?.state {
-        ChildState::NeedsPerson { why } => Some(Standing {
-            group: Group::NeedsYou,
-            reason: Some(format!("task `{}`: {why}", child.task)),
-            command: command_in(why).or(Some(format!("drive runs extend {id} --rounds 3"))),
-        }),
-        ChildState::Working | ChildState::NeedsBudget { .. } | ChildState::Ended { .. } => None,
-    })
-    .next()
+    let mut needs = live.filter_map(|(id, child)| Need::of_child(id, child));
+    needs.next().map(of_need)
+}
+
+fn of_need(need: Need) -> Standing {
+    Standing {
+        group: Group::NeedsYou,
+        reason: Some(need.sentence()),
+        command: need.command,
+    }
 }
 
 fn of_phase(run: &Run, phase: &Phase) -> Standing {
@@ -197,12 +201,8 @@ fn of_phase(run: &Run, phase: &Phase) -> Standing {
     if let Some(paused) = paused(run) {
         return paused;
     }
-    if let Some(why) = phase.left_to_person(run.work.head_sha.as_ref()) {
-        return Standing {
-            group: Group::NeedsYou,
-            command: command_in(&why),
-            reason: Some(why),
-        };
+    if let Some(need) = Need::of_phase(run) {
+        return of_need(need);
     }
     let is_watching = matches!(phase.stage, Stage::Watching | Stage::Polling);
     if is_watching && let Some(asked) = phase.ledger.questions().next() {

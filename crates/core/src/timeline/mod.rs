@@ -320,7 +320,7 @@ fn describe_child(child: &RunId, report: &ChildReport) -> String {
     match &report.state {
         ChildState::Working => format!("run {child} works"),
         ChildState::NeedsBudget { why } => format!("run {child} needs a larger budget: {why}"),
-        ChildState::NeedsPerson { why } => format!("run {child} waits for you: {why}"),
+        ChildState::NeedsPerson { why, .. } => format!("run {child} waits for you: {why}"),
         ChildState::Ended { status, .. } => format!("run {child} {}", describe_status(*status)),
     }
 }

@@ -9,8 +9,8 @@ use drive_core::ids::{BranchName, CommitSha, PrNumber, RemoteName, RunId, TaskId
 use drive_core::run::{
     AfterEnd, AgentJob, Ask, BranchAt, ChildReport, ChildState, EVENT_FORMAT, Effect, Event,
     ForgeAct, JobComment, JobEntry, JobFinding, JobInput, LineRemark, MergeWhen, Parent, Request,
-    RunMessage, STATE_FORMAT, Timer, UnreadableFormat, VerifiedAgainst, fold, read_event, read_run,
-    write_event, write_run,
+    RunMessage, STATE_FORMAT, Timer, UnreadableFormat, VerifiedAgainst, Wants, fold, read_event,
+    read_run, write_event, write_run,
 };
 use drive_core::sandbox::{Lifetime, SandboxSpec};
 
@@ -315,7 +315,10 @@ fn every_message() -> [RunMessage; 6] {
         RunMessage::StopRun,
         waits(ChildState::Working),
         waits(ChildState::NeedsBudget { why: why() }),
-        waits(ChildState::NeedsPerson { why: why() }),
+        waits(ChildState::NeedsPerson {
+            why: why(),
+            wants: Wants::Limit,
+        }),
     ]
 }
 

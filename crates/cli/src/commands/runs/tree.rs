@@ -66,7 +66,7 @@ pub(crate) fn child_line(id: &RunId, child: &Child) -> String {
         None if child.stage == ChildStage::Starting => "starting".to_owned(),
         None | Some(ChildState::Working) => "working".to_owned(),
         Some(ChildState::NeedsBudget { .. }) if child.is_granted() => "working".to_owned(),
-        Some(ChildState::NeedsBudget { why } | ChildState::NeedsPerson { why }) => {
+        Some(ChildState::NeedsBudget { why } | ChildState::NeedsPerson { why, .. }) => {
             format!("waiting for you: {why}")
         }
         Some(ChildState::Ended { status, .. }) => describe_status(*status).to_owned(),

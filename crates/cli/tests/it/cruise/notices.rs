@@ -111,6 +111,31 @@ fn a_plan_that_waits_for_an_approval_is_told_once_with_the_command() {
 }
 
 #[test]
+fn a_cruise_that_is_ready_names_the_merge() {
+    let stage = stage(&[task("a", "Write a.txt one", &[], "a.txt")]);
+    to_a_file(&stage);
+    let cruise = stage.start(&["cruise", "run", "Build it all", "--auto-approve"]);
+    let ready = || {
+        let mut all = told(&stage).into_iter();
+        all.find(|one| one["event"] == "needsYou")
+    };
+    until("the notice", || ready().is_some());
+    let ready = ready().unwrap();
+    let reason = "what was built is ready: merge or close the pull request, or comment on it";
+    assert_eq!(ready["reason"], reason);
+    assert_eq!(ready["command"], "drive pr merge 1");
+    let listed = stage.drive(&["cruise", "status"]).document;
+    assert!(
+        listed["waitingFor"].as_str().unwrap().contains(reason),
+        "{listed}"
+    );
+    let merged = stage.drive(&["pr", "merge", "1"]);
+    assert_eq!(merged.code, Some(0), "{merged:?}");
+    let ended = ended(cruise);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[test]
 fn a_program_that_fails_costs_a_run_one_warning() {
     let stage = Stage::new(PRIMARY, APPROVES);
     notify(&stage, "echo 'no network' >&2; exit 1");

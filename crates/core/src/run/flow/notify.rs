@@ -7,9 +7,10 @@
 
 use super::super::audit::audit;
 use super::super::model::{
-    Build, ChildState, Effect, EffectResult, Flow, Notice, NoticeEvent, OpenNotice, Outcome,
-    OutcomeStatus, Request, Run, Spent, TaskState,
+    Build, Effect, EffectResult, Flow, Notice, NoticeEvent, OpenNotice, Outcome, OutcomeStatus,
+    Request, Run, Spent, TaskState,
 };
+use super::super::needs::{Need, is_of_plan};
 use super::super::tasks::{TaskLabel, tasks};
 use super::cruise::needs_budget;
 use super::shutdown;
@@ -35,6 +36,8 @@ struct Draft {
     reason: String,
     task: Option<TaskId>,
     command: Option<String>,
+    /// The page of its own; the pull request of the run where it has none.
+    url: Option<String>,
 }
 
 /// Decides which notices go out now: each is told once.
@@ -86,7 +89,7 @@ fn notice(run: &Run, request: &Request, draft: Draft, now: Timestamp) -> Notice 
         reason: cut(&draft.reason),
         task: draft.task,
         command: draft.command,
-        url: url.filter(|url| url.starts_with("http")),
+        url: draft.url.or(url).filter(|url| url.starts_with("http")),
         at: now,
     }
 }
@@ -150,6 +153,7 @@ fn of_tasks<'r>(run: &'r Run, build: &'r Build) -> impl Iterator<Item = Draft> +
             reason,
             task: Some(id.clone()),
             command: Some(command),
+            url: None,
         })
     })
 }
@@ -196,6 +200,7 @@ fn end(run: &Run, outcome: &Outcome) -> Option<Draft> {
         reason: failure.map_or_else(|| made(run), |problem| problem.message.clone()),
         task: None,
         command: hint.and_then(command_in).or(Some(usual)),
+        url: None,
     })
 }
 
@@ -226,6 +231,7 @@ fn soft_line(run: &Run) -> Option<Draft> {
         reason: "it stops when the budget is used up".to_owned(),
         task: None,
         command: Some(extend(run)),
+        url: None,
     })
 }
 
@@ -270,6 +276,7 @@ fn used_up(run: &Run, why: &str) -> Draft {
         reason: why.to_owned(),
         task: None,
         command: Some(extend(run)),
+        url: None,
     }
 }
 
@@ -284,6 +291,7 @@ fn approval(run: &Run) -> Option<Draft> {
         reason: "the plan waits for your approval or comments".to_owned(),
         task: None,
         command: Some(format!("drive cruise approve {}", root_id(&run.id))),
+        url: None,
     })
 }
 
@@ -308,6 +316,7 @@ fn limit(run: &Run) -> Option<Draft> {
         reason: why.to_owned(),
         task: None,
         command: Some(format!("drive runs extend {} --rounds 3", run.id)),
+        url: None,
     })
 }
 
@@ -315,18 +324,16 @@ fn limit(run: &Run) -> Option<Draft> {
 fn of_children(run: &Run) -> impl Iterator<Item = Draft> + '_ {
     let live = run.children.iter().filter(|(_, child)| child.is_live());
     live.filter_map(|(id, child)| {
-        let report = child.report.as_ref()?;
-        let ChildState::NeedsPerson { why } = &report.state else {
-            return None;
-        };
+        let (report, need) = (child.report.as_ref()?, Need::of_child(id, child)?);
         let head = report.head_sha.as_ref().map_or("", |sha| sha.as_str());
         Some(Draft {
-            name: format!("child/{id}/{head}/{why}"),
+            name: format!("child/{id}/{head}/{}", need.reason),
             event: NoticeEvent::NeedsYou,
             words: "needs you".to_owned(),
-            reason: format!("task `{}`: {why}", child.task),
-            task: Some(child.task.clone()),
-            command: Some(format!("drive runs extend {id} --rounds 3")),
+            reason: need.reason,
+            task: is_of_plan(id).then(|| child.task.clone()),
+            command: need.command,
+            url: need.url,
         })
     })
 }
@@ -358,6 +365,7 @@ fn standstill(run: &Run) -> Option<Draft> {
         reason: format!("{what}; nothing else can continue"),
         task: None,
         command: Some(format!("drive cruise status {}", run.id)),
+        url: None,
     })
 }
 

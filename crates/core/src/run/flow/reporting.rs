@@ -3,7 +3,9 @@
 //!
 //! A run ends only after its parent has its last report, which its shutdown sends.
 
-use super::super::model::{ChildReport, ChildState, Effect, Flow, Landable, Run, RunMessage};
+use super::super::model::{
+    ChildReport, ChildState, Effect, Flow, Landable, Run, RunMessage, Wants,
+};
 use super::cruise::{needs_budget, waits_for};
 use super::report::{checked, is_amended, landable, plan, report};
 
@@ -44,15 +46,17 @@ fn is_moved(run: &Run, last: &ChildReport) -> bool {
 }
 
 fn state(run: &Run) -> ChildState {
-    let limit = match &run.flow {
-        Flow::Cruise { .. } => waits_for(run),
+    let limit = run.limit().map(|why| (why.to_owned(), Wants::Limit));
+    let waits = match &run.flow {
+        Flow::Cruise { .. } => waits_for(run).map(|why| (why, Wants::Limit)),
         Flow::Phase { phase } => {
-            let limit = run.limit().map(str::to_owned);
-            limit.or_else(|| phase.left_to_person(run.work.head_sha.as_ref()))
+            let head = run.work.head_sha.as_ref();
+            let left = || Some((phase.left_to_person(head)?, phase.wants(head)));
+            limit.or_else(left)
         }
-        Flow::Awaiting | Flow::Spawn { .. } => run.limit().map(str::to_owned),
+        Flow::Awaiting | Flow::Spawn { .. } => limit,
     };
-    let Some(why) = limit else {
+    let Some((why, wants)) = waits else {
         return ChildState::Working;
     };
     let spent = run.spent_in_all();
@@ -65,7 +69,7 @@ fn state(run: &Run) -> ChildState {
     if is_budget {
         ChildState::NeedsBudget { why }
     } else {
-        ChildState::NeedsPerson { why }
+        ChildState::NeedsPerson { why, wants }
     }
 }
 

@@ -90,7 +90,7 @@ pub use spawn::SpawnStage;
 pub use task_costs::TaskCosts;
 pub use threads::Threads;
 pub use timer::Timer;
-pub use tree::{Child, ChildReport, ChildStage, ChildState, RunMessage};
+pub use tree::{Child, ChildReport, ChildStage, ChildState, RunMessage, Wants};
 pub use validation::{AuditFinding, Confirmed, JudgeCheck, JudgedEntry, Opinion, Validation};
 pub use watch::{Approved, Heard, Interrupted, Objected, Watch};
 pub use whole::{Checked, Whole, WholeTerms};

@@ -16,6 +16,7 @@ use super::record::Record;
 use super::remark::Remark;
 use super::round::Round;
 use super::threads::Threads;
+use super::tree::Wants;
 use super::watch::Watch;
 use super::whole::Whole;
 use crate::Problem;
@@ -416,6 +417,19 @@ impl Phase {
             Some(why) => format!("{why}; {ways}"),
             None => ways.to_owned(),
         })
+    }
+
+    /// What a person can do about what is left to them.
+    pub(in crate::run) fn wants(&self, head: Option<&CommitSha>) -> Wants {
+        match &self.landable {
+            Landable::Unapproved { head: reviewed } if Some(reviewed) == head => Wants::Approval,
+            Landable::Unapproved { .. } | Landable::NotYet | Landable::Ready { .. } => {
+                match self.whole.left {
+                    Some(_) => Wants::Decision,
+                    None => Wants::Merge,
+                }
+            }
+        }
     }
 
     /// Whether nothing but an approval of the plan is missing.

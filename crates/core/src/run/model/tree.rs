@@ -98,6 +98,9 @@ pub enum ChildState {
     NeedsPerson {
         /// The reason.
         why: String,
+        /// What the person can do.
+        #[serde(default, skip_serializing_if = "Wants::is_limit")]
+        wants: Wants,
     },
     /// It ends like this.
     Ended {
@@ -106,6 +109,27 @@ pub enum ChildState {
         /// Why, where it did not succeed.
         failure: Option<Problem>,
     },
+}
+
+/// What a person can do for a child that waits for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Wants {
+    /// Raise a limit.
+    #[default]
+    Limit,
+    /// Approve its pull request.
+    Approval,
+    /// Merge what passed everything.
+    Merge,
+    /// Decide about what drive does not merge.
+    Decision,
+}
+
+impl Wants {
+    fn is_limit(&self) -> bool {
+        *self == Wants::Limit
+    }
 }
 
 /// A message between a parent and its child.

@@ -4,11 +4,11 @@ use crate::common::cruise::terms;
 use crate::common::{at, build_request, child_report};
 use crate::cruise_step::scene::Scene;
 use drive_core::agent::Role;
-use drive_core::ids::{RunId, TaskId};
+use drive_core::ids::{PrNumber, RunId, TaskId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     ChildReport, ChildState, DoneWhen, Effect, EffectResult, Event, Group, Outcome, OutcomeStatus,
-    Parent, PhaseTerms, Request, Run, Standing, standing, step,
+    Parent, PhaseTerms, Published, Request, Run, Standing, Wants, standing, step,
 };
 use drive_core::timeline::describe_state;
 use std::sync::Arc;
@@ -91,6 +91,7 @@ fn a_cruise_with_one_task_that_needs_a_person_needs_you_though_others_work() {
         number: 1,
         state: ChildState::NeedsPerson {
             why: "3 rounds are used".into(),
+            wants: Wants::Limit,
         },
         ..child_report()
     });
@@ -100,6 +101,61 @@ fn a_cruise_with_one_task_that_needs_a_person_needs_you_though_others_work() {
     let its = standing(&run, &[]);
     assert_eq!(its.group, Group::NeedsYou);
     assert!(its.reason.unwrap().contains("3 rounds are used"));
+}
+
+#[test]
+fn a_cruise_that_is_ready_names_the_merge() {
+    let told = |id: &str, url: &str, wants| {
+        let mut run = root();
+        let child = run.children.values().next().unwrap().clone();
+        run.children.clear();
+        let id = RunId::new(id);
+        run.children.insert(id.clone(), child);
+        let state = ChildState::NeedsPerson {
+            why: "merge or close the pull request, or comment on it".into(),
+            wants,
+        };
+        let report = Box::new(ChildReport {
+            number: 1,
+            state,
+            pull_request: Some(Published {
+                number: PrNumber::new(7),
+                url: url.into(),
+            }),
+            ..child_report()
+        });
+        let event = Event::ChildReported { child: id, report };
+        told(&step(run, event, at(1)).unwrap().0)
+    };
+    let (whole, task) = ("r1++validate", "r1+login");
+    let (link, reason) = (
+        "https://h/7",
+        "merge or close the pull request, or comment on it",
+    );
+    let ready = format!("what was built is ready: {reason}");
+    let on_link = told(whole, link, Wants::Merge);
+    assert_eq!(
+        on_link,
+        (Group::NeedsYou, Some(format!("{ready} ({link})")), None)
+    );
+    let here = told(whole, "local:7", Wants::Merge);
+    assert_eq!(
+        here,
+        (Group::NeedsYou, Some(ready), some("drive pr merge 7"))
+    );
+    let left = told(whole, "local:7", Wants::Decision);
+    assert_eq!(
+        left,
+        (
+            Group::NeedsYou,
+            some(reason),
+            some("drive cruise report r1")
+        )
+    );
+    let approval = told(task, "local:7", Wants::Approval).2;
+    assert_eq!(approval, some("drive pr approve 7"));
+    let limit = told(whole, link, Wants::Limit).2;
+    assert_eq!(limit, some("drive runs extend r1++validate --rounds 3"));
 }
 
 #[test]

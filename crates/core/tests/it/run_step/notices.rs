@@ -1,13 +1,14 @@
 //! What a person is told at once: each thing once, and nothing waits for it.
 
 use super::{ended, next, pending, status, to_the_end};
-use crate::common::{agent_ended, at, good, request, run_id};
+use crate::common::{agent_ended, at, build_request, child_report, good, request, run_id};
 use drive_core::agent::{Budget, Cost, Failure, Overrun, Usage};
-use drive_core::ids::{EffectKey, TaskId};
+use drive_core::ids::{EffectKey, PrNumber, RunId, TaskId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    AfterEnd, Effect, EffectResult, Event, Note, Notice, NoticeEvent, OutcomeStatus, Parent,
-    Publish, Request, Run, Spent, read_run, step, write_run,
+    AfterEnd, ChildReport, ChildState, Effect, EffectResult, Event, Note, Notice, NoticeEvent,
+    OutcomeStatus, Parent, Publish, Published, Request, Run, Spent, Wants, read_run, step,
+    write_run,
 };
 
 fn telling() -> Request {
@@ -208,4 +209,53 @@ fn a_notice_that_was_begun_is_known_to_be() {
     let key = run.notices.next().unwrap().key.clone();
     let result = EffectResult::Delivered;
     assert!(step(run, Event::EffectEnded { key, result }, at(0)).is_err());
+}
+
+#[test]
+fn a_cruise_that_is_ready_names_the_merge() {
+    let told = |id: String, url: &str, wants| {
+        let mut run = begun(Request {
+            notify: true,
+            ..build_request()
+        });
+        let child = run.children.values().next().unwrap().clone();
+        run.children.clear();
+        let id = RunId::new(id);
+        run.children.insert(id.clone(), child);
+        let why = "merge or close the pull request, or comment on it".into();
+        let report = Box::new(ChildReport {
+            number: 1,
+            state: ChildState::NeedsPerson { why, wants },
+            pull_request: Some(Published {
+                number: PrNumber::new(7),
+                url: url.into(),
+            }),
+            ..child_report()
+        });
+        let run = next(run, Event::ChildReported { child: id, report });
+        open(&run).last().copied().cloned().unwrap()
+    };
+    let (whole, task) = (
+        format!("{}++validate", run_id()),
+        format!("{}+login", run_id()),
+    );
+    let here = told(whole.clone(), "local:7", Wants::Merge);
+    assert_eq!(here.event, NoticeEvent::NeedsYou);
+    assert_eq!(here.command.as_deref(), Some("drive pr merge 7"));
+    assert!(
+        here.reason.starts_with("what was built is ready: merge"),
+        "{here:?}"
+    );
+    assert_eq!((here.task, here.url), (None, None));
+    let there = told(whole, "https://h/7", Wants::Merge);
+    assert_eq!(
+        (there.command, there.url.as_deref()),
+        (None, Some("https://h/7"))
+    );
+    let approval = told(task, "https://h/9", Wants::Approval);
+    assert_eq!(approval.task, Some(TaskId::new("login")));
+    assert_eq!(
+        (approval.command, approval.url.as_deref()),
+        (None, Some("https://h/9"))
+    );
 }

@@ -31,6 +31,7 @@ use super::super::model::{
     Ask, Build, BuildStage, BuildTerms, Child, ChildState, Diagnosis, Effect, EffectResult, Flow,
     Line, OutcomeStatus, PlanFrom, Run, RunKind, RunMessage, TaskRecord, TaskState, Timer,
 };
+use super::super::needs::{Need, is_of_plan};
 use super::{budget, shutdown, tree};
 use crate::cruise::Train;
 use crate::ids::{EffectKey, RunId, TaskId};
@@ -292,6 +293,11 @@ fn is_over(run: &Run) -> bool {
 
 /// What the run waits for that only a person can provide; `None` while it works.
 pub(in crate::run) fn waits_for(run: &Run) -> Option<String> {
+    need(run).map(|need| need.reason)
+}
+
+/// The same, with what a person can do.
+pub(in crate::run) fn need(run: &Run) -> Option<Need> {
     if needs_budget(run) {
         let spent = run.spent_in_all();
         let left = run.budget().minus(spent.usage, spent.cost);
@@ -300,27 +306,28 @@ pub(in crate::run) fn waits_for(run: &Run) -> Option<String> {
             (_, Some(cost)) if cost.micro_usd() == 0 => "the cost limit is reached",
             _ => "what is left of the budget is too small for the next task",
         };
-        return Some(what.to_owned());
+        return Some(Need::of_text(what.to_owned()));
     }
-    let mut reason = None;
+    let mut first = None;
     for (id, child) in run.children.iter().filter(|(_, child)| child.is_live()) {
         let hears = amending::is_listener(run, id);
         match child.report.as_ref().map(|report| &report.state) {
-            Some(ChildState::NeedsPerson { why } | ChildState::NeedsBudget { why }) => {
-                let is_whole = Some(id) == validating_run(run).as_ref();
-                reason.get_or_insert_with(|| {
-                    if is_whole || hears {
-                        why.clone()
-                    } else {
-                        format!("task `{}`: {why}", child.task)
-                    }
+            Some(ChildState::NeedsPerson { .. }) => {
+                first = first.or_else(|| Need::of_child(id, child));
+            }
+            Some(ChildState::NeedsBudget { why }) => {
+                first = first.or_else(|| {
+                    let what = format!("task `{}`: {why}", child.task);
+                    let what = if is_of_plan(id) { what } else { why.clone() };
+                    Some(Need::of_text(what))
                 });
             }
             Some(ChildState::Working | ChildState::Ended { .. }) | None if hears => {}
             Some(ChildState::Working | ChildState::Ended { .. }) | None => return None,
         }
     }
-    reason.or_else(|| probe::waits_for(run).or_else(|| ending::waits_for(run)))
+    let own = || probe::waits_for(run).or_else(|| ending::waits_for(run));
+    first.or_else(|| own().map(Need::of_text))
 }
 
 /// Whether only a larger budget lets the run continue.
