@@ -15,9 +15,12 @@ mod notifier;
 mod nudges;
 mod phase_files;
 mod promotion;
+mod reports;
 mod repository;
 mod sandboxes;
 mod store;
+#[cfg(test)]
+pub(crate) mod verify;
 mod version_control;
 mod world;
 
@@ -29,6 +32,7 @@ pub use notifier::FakeNotifier;
 pub use nudges::FakeNudges;
 pub use phase_files::FakePhaseFiles;
 pub use promotion::FakeGate;
+pub use reports::FakeReports;
 pub use repository::{FakeRepository, Files};
 pub use store::{CrashPoint, FakeStore};
 pub use world::{FakeOwner, FakeWorld, REPOSITORY_PATH};

@@ -1,7 +1,7 @@
 use super::super::Helpers;
-use super::super::fake_world::{BASE, World};
 use super::*;
 use crate::cancel::Urgency;
+use crate::fakes::verify::{BASE, World};
 use drive_core::ids::{CommitSha, RunId, TaskId};
 use drive_core::process::TimeBound;
 use drive_core::verify::{Route, Rule, Rules, RulesFrom};

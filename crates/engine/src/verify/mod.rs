@@ -2,8 +2,6 @@
 
 mod contract;
 mod envelope;
-#[cfg(test)]
-mod fake_world;
 mod known;
 mod ports;
 mod rule_changes;

@@ -1,6 +1,7 @@
 use super::super::Helpers;
-use super::super::fake_world::{BASE, HEAD, TREE, World};
 use super::*;
+use crate::fakes::verify::{BASE, HEAD, TREE, World};
+use crate::verify::KeptReports;
 use drive_core::ids::{CommitSha, RunId};
 use drive_core::process::{End, LayerName};
 use drive_core::settings::{Baseline, StageNetwork};
@@ -115,6 +116,7 @@ fn a_pass_is_promotable_for_its_pair_and_leaves_nothing() {
         ["writeScope", "pidNamespace"]
     );
     assert!(verified.report.workspace.isolated);
+    assert_eq!(world.reports.newest(2), [verified.report]);
 }
 
 #[test]
@@ -292,6 +294,7 @@ fn a_workspace_that_stays_and_a_report_that_is_not_kept_are_said() {
         ..world()
     };
     let verified = verify(&world, &request(vec![three()]));
+    assert_eq!(world.reports.load(&verified.report.run_id), None);
     assert_eq!(
         verified.report.workspace.removal_problem.as_deref(),
         Some("the folder is broken")

@@ -9,6 +9,7 @@
     reason = "tests say what they expect"
 )]
 
+mod build;
 mod cruise;
 mod dispatch;
 mod journal;

@@ -1,19 +1,20 @@
 //! Runs that were killed go on, and survive a death at every step of that too.
 
 use crate::support::{
-    Crashes, FILE, FIXED, Idle, Scene, assert_nothing_is_lost, posts, run_id, spawn_request,
+    BUGGY, Crashes, FILE, FIXED, Idle, Scene, assert_nothing_is_lost, posts, run_id, spawn_request,
     team_request,
 };
+use drive_core::agent::Role;
 use drive_core::forge::Surface;
+use drive_core::ids::DedupeKey;
 use drive_core::problem::Kind;
-use drive_core::run::{OutcomeStatus, Run};
-use drive_engine::fakes::FakeMachine;
+use drive_core::run::{Event, OutcomeStatus, Run};
+use drive_engine::fakes::{AgentWork, FakeMachine};
+use drive_engine::journal::Journal;
 use drive_engine::lease::{LEASE_TTL, Lease};
-use drive_engine::ports::StatusState;
+use drive_engine::ports::{Entry, StatusState, Store};
 use drive_engine::{CancelToken, resume};
-
-/// Every third append is enough: the deaths before and after it are tested with it.
-const STRIDE: usize = 3;
+use std::sync::atomic::Ordering;
 
 fn assert_done(scene: &Scene, run: Run, when: &str) {
     let outcome = run.outcome.unwrap();
@@ -55,7 +56,7 @@ fn is_lost(scene: &Scene) -> bool {
 
 #[test]
 fn a_team_killed_after_any_append_goes_on_to_its_end() {
-    for number in (2..).step_by(STRIDE) {
+    for number in 2.. {
         let scene = Scene::new();
         let request = team_request(&scene.world);
         let when = format!("killed after append {number}");
@@ -76,7 +77,7 @@ fn a_team_killed_after_any_append_goes_on_to_its_end() {
 
 #[test]
 fn a_team_killed_before_any_append_goes_on_to_its_end() {
-    for number in (3..).step_by(STRIDE) {
+    for number in 3.. {
         let scene = Scene::new();
         let request = team_request(&scene.world);
         let when = format!("killed before append {number}");
@@ -95,36 +96,150 @@ fn a_team_killed_before_any_append_goes_on_to_its_end() {
 }
 
 #[test]
-fn a_team_killed_again_while_it_goes_on_goes_on_again() {
-    for crashes in [
-        Crashes::AfterAppend,
-        Crashes::BeforeAppend,
-        Crashes::AfterClaim,
-    ] {
-        for number in (1..).step_by(STRIDE) {
-            let scene = Scene::new();
-            let request = team_request(&scene.world);
-            let first = Crashes::AfterAppend.at(24);
-            assert!(scene.execute(request, Some(first)).is_none());
-            scene.recover(None).unwrap();
-            let when = format!("{crashes:?} {number} of the second life");
-            if scene.resume(Some(crashes.at(number))).is_some() {
-                assert!(number > 10, "{when}: the last");
-                break;
-            }
-            scene.recover(None).unwrap();
-            if is_lost(&scene) {
-                let run = scene.resume(None).unwrap();
-                assert_team_is_done(&scene, run, &when);
-            }
-            let stops = posts(&scene)
-                .into_iter()
-                .filter(|((_, text), _)| text.contains("`drive runs resume"))
-                .map(|(_, count)| count)
-                .sum::<u32>();
-            assert!(stops <= 2, "{when}: {stops} closing comments");
+fn a_team_killed_again_after_any_append_of_its_second_life_goes_on_again() {
+    kill_again_everywhere(Crashes::AfterAppend);
+}
+
+#[test]
+fn a_team_killed_again_before_any_append_of_its_second_life_goes_on_again() {
+    kill_again_everywhere(Crashes::BeforeAppend);
+}
+
+#[test]
+fn a_team_killed_again_after_any_claim_of_its_second_life_goes_on_again() {
+    kill_again_everywhere(Crashes::AfterClaim);
+}
+
+fn kill_again_everywhere(crashes: Crashes) {
+    for number in 1.. {
+        let scene = Scene::new();
+        let request = team_request(&scene.world);
+        let first = Crashes::AfterAppend.at(24);
+        assert!(scene.execute(request, Some(first)).is_none());
+        scene.recover(None).unwrap();
+        let when = format!("{crashes:?} {number} of the second life");
+        if scene.resume(Some(crashes.at(number))).is_some() {
+            assert!(number > 10, "{when}: the last");
+            break;
         }
+        scene.recover(None).unwrap();
+        if is_lost(&scene) {
+            let run = scene.resume(None).unwrap();
+            assert_team_is_done(&scene, run, &when);
+        }
+        assert!(closing_comments(&scene) <= 2, "{when}: {:?}", posts(&scene));
     }
+}
+
+/// How often the pull request was told that the run can go on.
+fn closing_comments(scene: &Scene) -> u32 {
+    let stops = posts(scene).into_iter();
+    stops
+        .filter(|((_, text), _)| text.contains("`drive runs resume"))
+        .map(|(_, count)| count)
+        .sum()
+}
+
+/// What the coder adds once there is more to do.
+const MORE: &str = "more.txt";
+
+/// A team that has ended, and whose coder does something else when it is given more to do.
+fn ended_team() -> Scene {
+    let scene = Scene::new();
+    let writers = scene.writers.clone();
+    scene.world.agents.script(Role::Coder, move |turn| {
+        writers.fetch_add(1, Ordering::SeqCst);
+        let is_fixed = turn.files.get(FILE).is_some_and(|text| text == FIXED);
+        let (path, text) = if is_fixed {
+            (MORE, "more\n")
+        } else {
+            (FILE, BUGGY)
+        };
+        AgentWork::answer("Done.").write(path, text)
+    });
+    let request = team_request(&scene.world);
+    let run = scene.execute(request, None).unwrap();
+    assert_team_is_done(&scene, run, "before it is given more");
+    scene
+}
+
+fn assert_more_is_done(scene: &Scene, run: Run, when: &str) {
+    assert_team_is_done(scene, run, when);
+    let pushed = scene.world.repository.remote_branch("origin", "fix-login");
+    let files = scene.world.repository.files_of(&pushed.unwrap()).unwrap();
+    assert_eq!(
+        files.get(MORE).map(String::as_str),
+        Some("more\n"),
+        "{when}"
+    );
+    assert_eq!(times_given_more(scene), 1, "{when}");
+}
+
+#[test]
+fn a_continued_team_killed_after_any_append_goes_on_to_its_end() {
+    kill_a_continued_team_everywhere(Crashes::AfterAppend);
+}
+
+#[test]
+fn a_continued_team_killed_before_any_append_goes_on_to_its_end() {
+    kill_a_continued_team_everywhere(Crashes::BeforeAppend);
+}
+
+#[test]
+fn a_continued_team_killed_after_any_claim_goes_on_to_its_end() {
+    kill_a_continued_team_everywhere(Crashes::AfterClaim);
+}
+
+fn kill_a_continued_team_everywhere(crashes: Crashes) {
+    for number in 1.. {
+        let scene = ended_team();
+        let when = format!("continued, {crashes:?} {number}");
+        if let Some(run) = scene.give_more(Some(crashes.at(number))) {
+            assert_more_is_done(&scene, run, &when);
+            assert!(number > 10, "{when}: the last");
+            break;
+        }
+        scene.recover(None).unwrap();
+        let run = if is_lost(&scene) {
+            scene.resume(None)
+        } else if times_given_more(&scene) > 0 {
+            scene.run()
+        } else {
+            scene.give_more(None)
+        };
+        assert_more_is_done(&scene, run.unwrap(), &when);
+    }
+}
+
+fn times_given_more(scene: &Scene) -> usize {
+    let journal = scene.world.store.journal(&run_id()).unwrap();
+    let is_more = |entry: &&Entry| matches!(entry.event, Event::Continued { .. });
+    journal.iter().filter(is_more).count()
+}
+
+#[test]
+fn a_continued_team_that_is_stopped_goes_on_with_resume() {
+    let scene = ended_team();
+    let (store, clock) = (scene.world.store.clone(), scene.world.clock.clone());
+    let writers = scene.writers.clone();
+    scene.world.agents.script(Role::Coder, move |_| {
+        writers.fetch_add(1, Ordering::SeqCst);
+        let journal = Journal {
+            store: &store,
+            clock: &clock,
+        };
+        let name = DedupeKey::new("from-another-terminal");
+        journal
+            .deliver(&run_id(), &Event::CancelAsked, &name, None)
+            .unwrap();
+        AgentWork::answer("Done.").write(MORE, "more\n")
+    });
+    let stopped = scene.give_more(None).unwrap();
+    let outcome = stopped.outcome.as_ref().map(|outcome| outcome.status);
+    assert_eq!(outcome, Some(OutcomeStatus::Cancelled));
+    assert_nothing_is_lost(&scene, "stopped");
+    let run = scene.resume(None).unwrap();
+    assert_more_is_done(&scene, run, "resumed after the stop");
 }
 
 #[test]

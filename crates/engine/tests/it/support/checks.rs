@@ -43,7 +43,7 @@ pub fn assert_nothing_is_lost(scene: &Scene, when: &str) {
     }
     for (post, count) in posts(scene) {
         // A run that stops and goes on several times says so each time.
-        if post.1.contains("`drive runs resume") || post.1.contains("continues.") {
+        if post.1.contains("`drive runs resume") || post.1.contains("` continues") {
             continue;
         }
         assert_eq!(count, 1, "{when}: posted more than once: {post:?}");

@@ -160,6 +160,17 @@ impl Scene {
         ended(&owner, run)
     }
 
+    /// A person gives the ended run more to do, in a new process. `None` when the process died.
+    pub fn give_more(&self, crash: Option<CrashPoint>) -> Option<Run> {
+        let owner = self.world.start_owner(crash);
+        let cancel = CancelToken::new();
+        let performer = Idle::new(&owner, &self.world, &cancel);
+        let (journal, who) = (owner.journal(), &owner.process);
+        let task = "Mention the tests".to_owned();
+        let run = resume::give_more(&run_id(), task, journal, who, &performer, &cancel);
+        ended(&owner, run)
+    }
+
     /// Enters a cruise unless it is entered, and owns it in a new process until it ends. `None` when
     /// the process died.
     pub fn cruise(&self, request: &Request, crash: Option<CrashPoint>) -> Option<Run> {
@@ -282,7 +293,9 @@ impl Performer for Idle<'_> {
     fn changed(&self, run: &Run) {
         self.inner.changed(run);
         let next = run.timers.values().min().copied();
-        if let (true, true, Some(next)) = (run.is_active(), run.pending.is_empty(), next) {
+        // A root that waits for its children does nothing either, while they work.
+        let is_idle = run.is_active() && run.pending.is_empty() && !run.has_live_children();
+        if let (true, Some(next)) = (is_idle, next) {
             person_acts(self.world);
             if self.waits.fetch_add(1, Ordering::SeqCst) > MOST_WAITS {
                 self.cancel.cancel(Urgency::Graceful);

@@ -1,9 +1,11 @@
-//! An in-memory world for the tests of the service.
+//! The ports of the verifier, for its own tests.
 
-use super::StageEnv;
-use super::ports::{Candidates, Merging, Projects, Reports, Slot, Slots, Workspace, Workspaces};
+use super::FakeReports;
 use crate::CancelToken;
 use crate::ports::{Clock, CommandSpec, OutputSink, ProcessRunner, Started, Stream};
+use crate::verify::{
+    Candidates, Merging, Projects, Reports, Slot, Slots, StageEnv, Workspace, Workspaces,
+};
 use drive_core::ids::{CommitSha, RunId, TreeSha};
 use drive_core::network::{Reach, Refused};
 use drive_core::problem::{Kind, Problem};
@@ -16,45 +18,44 @@ use drive_core::verify::{Rules, VerdictKey, Verification};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-pub(super) const HEAD: &str = "1111111111111111111111111111111111111111";
-pub(super) const BASE: &str = "2222222222222222222222222222222222222222";
-pub(super) const TREE: &str = "3333333333333333333333333333333333333333";
+pub(crate) const HEAD: &str = "1111111111111111111111111111111111111111";
+pub(crate) const BASE: &str = "2222222222222222222222222222222222222222";
+pub(crate) const TREE: &str = "3333333333333333333333333333333333333333";
 const MERGED: &str = "4444444444444444444444444444444444444444";
 const FORK: &str = "5555555555555555555555555555555555555555";
 
 /// A world in which everything works unless a field says otherwise; it records the calls.
 #[derive(Default)]
-pub(super) struct World {
-    pub(super) conflicts: Vec<String>,
-    pub(super) changed: Vec<String>,
-    pub(super) altered_after: Option<&'static str>,
-    pub(super) altered_fails: bool,
-    pub(super) open_fails: bool,
-    pub(super) close_fails: bool,
-    pub(super) save_fails: bool,
-    pub(super) no_slot: bool,
-    pub(super) ends: Vec<(&'static str, End)>,
+pub(crate) struct World {
+    pub(crate) conflicts: Vec<String>,
+    pub(crate) changed: Vec<String>,
+    pub(crate) altered_after: Option<&'static str>,
+    pub(crate) altered_fails: bool,
+    pub(crate) open_fails: bool,
+    pub(crate) close_fails: bool,
+    pub(crate) save_fails: bool,
+    pub(crate) no_slot: bool,
+    pub(crate) ends: Vec<(&'static str, End)>,
     /// How commands end on the base; those that are not named pass.
-    pub(super) ends_on_base: Vec<(&'static str, End)>,
+    pub(crate) ends_on_base: Vec<(&'static str, End)>,
     /// How often a command fails as `ends` says, before it passes.
-    pub(super) fails_times: Option<usize>,
-    pub(super) files: Vec<String>,
-    pub(super) output: &'static str,
+    pub(crate) fails_times: Option<usize>,
+    pub(crate) files: Vec<String>,
+    pub(crate) output: &'static str,
     /// What commands print on the base, where that is something else.
-    pub(super) output_on_base: Option<&'static str>,
+    pub(crate) output_on_base: Option<&'static str>,
     /// Whether no project can be read: on the candidate, and on the base.
-    pub(super) unreadable: (bool, bool),
+    pub(crate) unreadable: (bool, bool),
     /// Makefile targets of the base, where they are others.
-    pub(super) targets_on_base: Option<&'static [&'static str]>,
-    pub(super) wants: Option<&'static str>,
-    pub(super) missing: Vec<LayerName>,
+    pub(crate) targets_on_base: Option<&'static [&'static str]>,
+    pub(crate) wants: Option<&'static str>,
+    pub(crate) missing: Vec<LayerName>,
     /// What the tools are; none for a machine that cannot tell.
-    pub(super) surroundings: Option<&'static str>,
-    pub(super) saved: Mutex<Vec<Verification>>,
-    pub(super) known: Mutex<Vec<(VerdictKey, RunId)>>,
+    pub(crate) surroundings: Option<&'static str>,
+    pub(crate) reports: FakeReports,
     /// Whether a folder `docs` has a Makefile without tests.
-    pub(super) has_untested_docs: bool,
-    pub(super) log: Mutex<Vec<String>>,
+    pub(crate) has_untested_docs: bool,
+    pub(crate) log: Mutex<Vec<String>>,
 }
 
 impl World {
@@ -62,7 +63,7 @@ impl World {
         self.log.lock().unwrap().push(what.into());
     }
 
-    pub(super) fn ran(&self, program: &str) -> bool {
+    pub(crate) fn ran(&self, program: &str) -> bool {
         self.log.lock().unwrap().contains(&format!("run {program}"))
     }
 }
@@ -235,29 +236,21 @@ impl Reports for World {
     fn save(&self, report: &Verification) -> Result<(), Problem> {
         self.note(format!("save {}", report.run_id));
         if self.save_fails {
-            Err(broken("the store"))
-        } else {
-            self.saved.lock().unwrap().push(report.clone());
-            Ok(())
+            return Err(broken("the store"));
         }
+        self.reports.save(report)
     }
 
     fn known(&self, key: &VerdictKey) -> Option<Verification> {
-        let known = self.known.lock().unwrap();
-        let (_, run) = known.iter().find(|(one, _)| one == key)?;
-        let saved = self.saved.lock().unwrap();
-        saved.iter().find(|report| report.run_id == *run).cloned()
+        self.reports.known(key)
     }
 
     fn remember(&self, key: &VerdictKey, run: &RunId) -> Result<(), Problem> {
-        let mut known = self.known.lock().unwrap();
-        known.push((key.clone(), run.clone()));
-        Ok(())
+        self.reports.remember(key, run)
     }
 
     fn forget(&self, key: &VerdictKey) -> Result<(), Problem> {
-        self.known.lock().unwrap().retain(|(one, _)| one != key);
-        Ok(())
+        self.reports.forget(key)
     }
 }
 

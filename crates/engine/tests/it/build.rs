@@ -1,0 +1,171 @@
+//! A cruise that builds the tasks of a plan and lands them on its branch, with a crash at every step.
+
+use crate::support::{Crashes, Scene, team_request};
+use drive_core::agent::Role;
+use drive_core::ids::RunId;
+use drive_core::plan::Plan;
+use drive_core::run::{
+    BuildTerms, Event, Level, LineTerms, OutcomeStatus, PlanFrom, Request, Run, RunKind, fold,
+};
+use drive_engine::fakes::{AgentTurn, AgentWork, FakeWorld, REPOSITORY_PATH};
+use drive_engine::ports::{Entry, Place, Store, VersionControl};
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::time::Duration;
+
+/// The tasks of the plan, and the file that each one writes. The second needs the first.
+const TASKS: [(&str, &str); 2] = [("one", "one.txt"), ("two", "two.txt")];
+
+const PLAN: &str = r#"Two steps.
+
+```json tasks
+[
+  {"id": "one", "title": "Write one.txt", "description": "",
+   "acceptance": [{"id": "one-is-there", "kind": "command", "text": "it is there",
+                   "command": ["test", "-f", "one.txt"]}],
+   "depends_on": [], "paths": ["one.txt"]},
+  {"id": "two", "title": "Write two.txt", "description": "",
+   "acceptance": [{"id": "two-is-there", "kind": "command", "text": "it is there",
+                   "command": ["test", "-f", "two.txt"]}],
+   "depends_on": ["one"], "paths": ["two.txt"]}
+]
+```
+"#;
+
+fn scene() -> Scene {
+    let scene = Scene::new();
+    scene.world.agents.script(Role::Coder, |turn: &AgentTurn| {
+        let (_, path) = TASKS
+            .into_iter()
+            // What landed before is in the prompt too.
+            .rfind(|(_, path)| turn.prompt.contains(&format!("Write {path}")))
+            .unwrap_or_else(|| panic!("whose task is this? {}", turn.prompt));
+        AgentWork::answer("Done.").write(path, "written\n")
+    });
+    scene
+}
+
+fn build_request(world: &FakeWorld) -> Request {
+    let RunKind::Team(task) = team_request(world).kind else {
+        panic!("a team");
+    };
+    let line = LineTerms {
+        plan: PlanFrom::File {
+            plan: Plan::parse(PLAN).unwrap(),
+        },
+        task,
+        per_task: None,
+        named: false,
+        slots: NonZeroU32::MIN,
+        patience: Duration::from_secs(3600),
+        max_age: Duration::from_secs(7 * 24 * 3600),
+        level: Level::Functional,
+        finish: None,
+    };
+    let terms = BuildTerms {
+        tasks: Vec::new(),
+        max_parallel: NonZeroU32::MIN,
+        line: Some(Box::new(line)),
+    };
+    Request {
+        kind: RunKind::Build(Box::new(terms)),
+        ..team_request(world)
+    }
+}
+
+fn load(scene: &Scene, id: &RunId) -> Run {
+    scene.world.store.load(id).unwrap().unwrap()
+}
+
+/// Each task is done once, and its work is on the branch once.
+fn assert_landed(scene: &Scene, root: &Run, when: &str) {
+    let (world, store) = (&scene.world, &scene.world.store);
+    let outcome = root.outcome.as_ref();
+    assert_eq!(
+        outcome.map(|outcome| (outcome.status, outcome.failure.clone())),
+        Some((OutcomeStatus::Succeeded, None)),
+        "{when}"
+    );
+    assert_eq!(world.machine.overlaps(), Vec::<String>::new(), "{when}");
+    assert_eq!(world.machine.running_agents(), 0, "{when}");
+    assert_eq!(world.repository.sandboxes(), Vec::new(), "{when}");
+    assert_eq!(
+        world.repository.lost_commits(),
+        Vec::<String>::new(),
+        "{when}"
+    );
+    for id in root.children.keys().chain([&root.id]) {
+        let run = load(scene, id);
+        assert!(!run.is_active(), "{when}: {id} did not end");
+        assert!(store.outbox(id).is_empty(), "{when}: {id}");
+        let entries = store.journal(id).unwrap();
+        let is_request = |entry: &&Entry| matches!(entry.event, Event::Requested { .. });
+        let requests = entries.iter().filter(is_request).count();
+        assert_eq!(requests, 1, "{when}: {id} was started twice");
+        let events = entries.into_iter().map(|entry| (entry.event, entry.at));
+        assert_eq!(fold(id.clone(), events).unwrap(), run, "{when}: {id}");
+    }
+    let branch = root.work.branch.as_deref().unwrap();
+    let tip = world.repository.remote_branch("origin", branch).unwrap();
+    let files = world.repository.files_of(&tip).unwrap();
+    assert_eq!(world.repository.branch(branch), Some(tip), "{when}");
+    for (task, path) in TASKS {
+        let text = files.get(path).map(String::as_str);
+        assert_eq!(text, Some("written\n"), "{when}: {task}");
+        assert_eq!(times_landed(scene, root, task), 1, "{when}: {task} landed");
+    }
+}
+
+/// How many merges of a task are on the branch.
+fn times_landed(scene: &Scene, root: &Run, task: &str) -> usize {
+    let repository = &scene.world.repository;
+    let branch = root.work.branch.as_deref().unwrap();
+    let tip = repository.branch(branch).unwrap();
+    let main = repository.branch("main").unwrap();
+    let place = Place::Checkout(Path::new(REPOSITORY_PATH));
+    let commits = repository.commits(place, &main, &tip).unwrap();
+    let merge = format!("Merge task `{task}`");
+    let merges = commits.iter().filter(|one| one.subject.starts_with(&merge));
+    merges.count()
+}
+
+#[test]
+fn a_cruise_that_builds_lands_the_tasks_of_its_plan() {
+    let scene = scene();
+    let request = build_request(&scene.world);
+    let root = scene.cruise(&request, None).unwrap();
+    assert_landed(&scene, &root, "without a crash");
+    assert_eq!(root.children.len(), TASKS.len());
+}
+
+#[test]
+fn a_cruise_that_builds_killed_after_any_append_lands_each_task_once() {
+    kill_everywhere(Crashes::AfterAppend);
+}
+
+#[test]
+fn a_cruise_that_builds_killed_before_any_append_lands_each_task_once() {
+    kill_everywhere(Crashes::BeforeAppend);
+}
+
+#[test]
+fn a_cruise_that_builds_killed_after_any_claim_lands_each_task_once() {
+    kill_everywhere(Crashes::AfterClaim);
+}
+
+fn kill_everywhere(crashes: Crashes) {
+    for number in 1.. {
+        let scene = scene();
+        let request = build_request(&scene.world);
+        let when = format!("{crashes:?} {number}");
+        if scene.cruise(&request, Some(crashes.at(number))).is_some() {
+            assert!(number > 30, "{crashes:?}: only {number} crashes");
+            break;
+        }
+        scene.recover(None).unwrap();
+        let root = scene.cruise(&request, None).unwrap();
+        // A child that died after its last report is brought to its end by the next command.
+        scene.recover(None).unwrap();
+        assert_landed(&scene, &root, &when);
+    }
+}
