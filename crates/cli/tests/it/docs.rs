@@ -324,6 +324,19 @@ startup_smoke = ["/bin/sh", "-c", "true"]
     }
 }
 
+#[test]
+fn the_binary_of_a_release_is_built_by_the_script_that_releasing_names() {
+    let script = "scripts/build-release";
+    let releasing = read("RELEASING.md");
+    assert!(releasing.contains(&format!("bash {script}")));
+    let flag = "--remap-path-prefix";
+    assert!(!releasing.contains(flag), "only the script has the flags");
+    let script = read(script);
+    for part in [flag, "-ffile-prefix-map", "--release --locked", "sha256sum"] {
+        assert!(script.contains(part), "{part}");
+    }
+}
+
 /// Every Rust file under `crates` and `benches`, with its text.
 fn rust_files() -> Vec<(PathBuf, String)> {
     let mut open = vec![root().join("crates"), root().join("benches")];
