@@ -1,5 +1,7 @@
 mod entry;
+mod words;
 
+use self::words::{is_plain, word};
 use super::error::quote;
 use super::places::Place;
 use super::{
@@ -8,7 +10,7 @@ use super::{
 };
 use crate::did_you_mean::nearest;
 use crate::fences::Block;
-use crate::ids::{BranchName, TaskId};
+use crate::ids::TaskId;
 use crate::markdown::code;
 use crate::verify::text::one_line;
 use serde_json::{Map, Value};
@@ -355,24 +357,6 @@ fn name_of(id: &str, index: usize) -> String {
         "" => quote(&format!("#{}", index + 1)),
         id => quote(id),
     }
-}
-
-/// Text, or a whole number as text: ids come as both.
-fn word(value: &Value) -> Option<String> {
-    match value.as_u64() {
-        Some(number) => Some(number.to_string()),
-        None => value.as_str().map(|text| text.trim().to_owned()),
-    }
-}
-
-/// Whether an id can be a part of a branch and of a folder's name.
-fn is_plain(id: &str) -> bool {
-    id.len() <= LONGEST_ID
-        && id.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && id
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
-        && BranchName::parse(id).and_then(BranchName::for_new).is_ok()
 }
 
 /// The task that was most likely meant by a dependency.

@@ -1,5 +1,6 @@
 //! Reads the acceptance entries of one task.
 
+use super::words::{is_plain, word};
 use crate::did_you_mean::suggestion;
 use crate::plan::error::quote;
 use crate::plan::places::Place;
@@ -87,11 +88,11 @@ impl Reader<'_> {
     }
 
     fn id(&mut self, fields: &Map<String, Value>) -> Option<String> {
-        let Some(id) = super::word(given(fields, "id")?) else {
+        let Some(id) = word(given(fields, "id")?) else {
             self.wrong_type("id", "text");
             return None;
         };
-        if !super::is_plain(&id) {
+        if !is_plain(&id) {
             self.wrong("id", |name| {
                 format!(
                     "the id {} of {name} is not valid: use at most {LONGEST_ID} letters, digits, \

@@ -1,7 +1,10 @@
 //! Rules that the schema cannot express: combinations of values, and values that cannot exist.
 
 mod routes;
+mod rule;
 mod tokens;
+
+pub(super) use rule::Broken;
 
 use super::key_path::{KeyPath, is_bare};
 use super::model::{
@@ -12,30 +15,6 @@ use crate::did_you_mean::suggestion;
 use crate::problem::{Kind, Problem};
 use crate::units::Period;
 use std::collections::BTreeMap;
-
-/// A rule that does not hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Broken {
-    /// The settings involved, the most likely culprit first.
-    pub(super) paths: Vec<KeyPath>,
-    pub(super) message: String,
-    pub(super) hint: Option<String>,
-}
-
-impl Broken {
-    fn new(keys: &[&str], message: impl Into<String>) -> Self {
-        Self {
-            paths: keys.iter().map(|key| KeyPath::dotted(key)).collect(),
-            message: message.into(),
-            hint: None,
-        }
-    }
-
-    fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
-    }
-}
 
 /// Every rule the settings break.
 pub(super) fn broken(settings: &Settings) -> Vec<Broken> {

@@ -1,6 +1,6 @@
 //! Rules about `[[verify.routes]]` and `[[verify.quarantine]]`.
 
-use super::Broken;
+use super::rule::Broken;
 use crate::settings::key_path::KeyPath;
 use crate::settings::verify::{QuarantinedTest, ReadyProbe, VerifyRoute, VerifySettings};
 use crate::steering::Protected;

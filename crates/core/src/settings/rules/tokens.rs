@@ -1,6 +1,6 @@
 //! Rules for where the forge's token comes from.
 
-use super::Broken;
+use super::rule::Broken;
 use crate::settings::model::ForgeSettings;
 
 const APP_KEYS: [&str; 3] = [
