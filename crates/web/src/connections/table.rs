@@ -5,7 +5,7 @@
 //! connection can hold what it has: each phase of a request ends at a fixed time, and where slots or
 //! memory are short, the address that holds most of them loses its slowest request first.
 
-use super::Limits;
+use super::limits::Limits;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use tokio::sync::oneshot;
