@@ -3,96 +3,22 @@
 //! The stored part of GitHub's description has no operation of apps, so requests are judged by their
 //! shape here: the path, a web token signed by the app's key, and times within GitHub's limits.
 
-use super::Simulator;
 use super::http::{Answer, Refusal, Request};
-use super::state::{App, World};
+use super::state::World;
 use drive_core::time::Timestamp;
 use jiff::SignedDuration;
 use ring::signature::{KeyPair, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
 use serde_json::{Value, json};
 
 /// The private key of the app in tests, as DER: a repository must not look as if it held secrets.
-const KEY: &[u8] = include_bytes!("../../data/github/app-key.der");
+pub(super) const KEY: &[u8] = include_bytes!("../../data/github/app-key.der");
 /// A key that no app has.
-const OTHER_KEY: &[u8] = include_bytes!("../../data/github/other-key.der");
+pub(super) const OTHER_KEY: &[u8] = include_bytes!("../../data/github/other-key.der");
 
 /// How long an installation token lives.
 const LIVES: i64 = 3600;
 /// How far in the future a web token may end.
 const LONGEST: i64 = 600;
-
-impl Simulator {
-    /// An app with its one installation, which may do what `permissions` says. It acts as `login`.
-    pub fn add_app(&self, id: u64, installation: u64, login: &str, permissions: &[(&str, &str)]) {
-        let mut service = self.lock();
-        service.world.ensure_user(login);
-        let permissions = permissions.iter();
-        let app = App {
-            id,
-            installation,
-            login: login.to_owned(),
-            permissions: permissions
-                .map(|(name, level)| ((*name).to_owned(), (*level).to_owned()))
-                .collect(),
-            suspended: false,
-        };
-        service.world.apps.push(app);
-        for repo in service.world.repos.values_mut() {
-            repo.permissions.insert(login.to_owned(), "write");
-        }
-    }
-
-    /// The app's private key as GitHub hands it out, PKCS #1.
-    pub fn app_key() -> String {
-        pem("RSA PRIVATE KEY", KEY)
-    }
-
-    /// The same key as other tools write it, PKCS #8.
-    pub fn app_key_pkcs8() -> String {
-        // Version 0, and the algorithm: RSA encryption without parameters.
-        let head = [
-            0x02, 0x01, 0x00, 0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01,
-            0x01, 0x01, 0x05, 0x00,
-        ];
-        let body = [&head[..], &der(0x04, KEY)].concat();
-        pem("PRIVATE KEY", &der(0x30, &body))
-    }
-
-    /// A private key that no app has.
-    pub fn other_key() -> String {
-        pem("RSA PRIVATE KEY", OTHER_KEY)
-    }
-
-    /// Suspends every installation.
-    pub fn suspend_apps(&self) {
-        for app in &mut self.lock().world.apps {
-            app.suspended = true;
-        }
-    }
-
-    /// From now on nobody is known by this token.
-    pub fn revoke_token(&self, token: &str) {
-        self.lock().world.tokens.remove(token);
-    }
-
-    /// From now on nobody is known by any token that an app was given.
-    pub fn revoke_app_tokens(&self) {
-        let world = &mut self.lock().world;
-        for token in std::mem::take(&mut world.token_ends).into_keys() {
-            world.tokens.remove(&token);
-        }
-    }
-
-    /// How many tokens apps were given so far.
-    pub fn app_tokens(&self) -> usize {
-        self.lock().world.minted
-    }
-
-    /// From now on git needs a token as well.
-    pub fn require_git_login(&self) {
-        self.lock().world.git_needs_token = true;
-    }
-}
 
 /// The login of a token that counts now.
 pub(crate) fn viewer(world: &World, token: &str) -> Option<String> {
@@ -222,14 +148,14 @@ fn decoded(text: &str) -> Vec<u8> {
 }
 
 /// One DER value of this tag.
-fn der(tag: u8, content: &[u8]) -> Vec<u8> {
+pub(super) fn der(tag: u8, content: &[u8]) -> Vec<u8> {
     let length = u16::try_from(content.len())
         .unwrap_or(u16::MAX)
         .to_be_bytes();
     [&[tag, 0x82], &length[..], content].concat()
 }
 
-fn pem(label: &str, der: &[u8]) -> String {
+pub(super) fn pem(label: &str, der: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for chunk in der.chunks(3) {

@@ -3,6 +3,7 @@
 
 mod actions;
 mod apps;
+mod arrange;
 mod clock;
 mod closing;
 mod faults;

@@ -1,34 +1,12 @@
 //! Repositories that have another name now. Their old addresses send callers on, as GitHub's do: API
 //! and git alike.
 
-use super::Simulator;
-use super::git::GitStore;
 use super::http::{Answer, Request};
 use super::state::World;
 use serde_json::json;
 use std::path::Path;
 
-impl Simulator {
-    /// Gives a repository another name.
-    pub fn rename_repo(&self, from: &str, name: &str) {
-        let mut service = self.lock();
-        let root = service.git_root.clone();
-        let world = &mut service.world;
-        let Some(mut repo) = world.repos.remove(from) else {
-            panic!("there is no repository {from}");
-        };
-        repo.name = name.to_owned();
-        let to = repo.full_name();
-        if let GitStore::Bare(path) = &mut repo.git {
-            *path = moved(&root, path, &to);
-        }
-        world.renamed.remove(&to);
-        world.renamed.insert(from.to_owned(), to.clone());
-        world.repos.insert(to, repo);
-    }
-}
-
-fn moved(root: &Path, from: &Path, name: &str) -> std::path::PathBuf {
+pub(super) fn moved(root: &Path, from: &Path, name: &str) -> std::path::PathBuf {
     let to = root.join(format!("{name}.git"));
     if let Err(error) = std::fs::rename(from, &to) {
         panic!("cannot move {}: {error}", from.display());

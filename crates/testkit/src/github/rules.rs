@@ -3,50 +3,9 @@
 //! The stored part of GitHub's description has no operation of single rulesets, so requests for one
 //! are judged by their shape here.
 
-use super::Simulator;
 use super::http::{Answer, Refusal, Request};
-use super::state::{Repo, Rule, World};
+use super::state::{Repo, World};
 use serde_json::{Value, json};
-
-impl Simulator {
-    /// Archives a repository: from now on it takes no writes.
-    pub fn archive(&self, repo: &str) {
-        if let Some(repo) = self.lock().world.repos.get_mut(repo) {
-            repo.archived = true;
-        }
-    }
-
-    /// Adds a rule of GitHub's kind, such as `creation`, for branches that begin with `prefix`.
-    pub fn add_rule(&self, repo: &str, prefix: &str, kind: &str, parameters: Option<Value>) {
-        self.put_rule(repo, prefix, kind, parameters, false);
-    }
-
-    /// A rule that everybody may bypass.
-    pub fn add_bypassed_rule(&self, repo: &str, prefix: &str, kind: &str) {
-        self.put_rule(repo, prefix, kind, None, true);
-    }
-
-    fn put_rule(
-        &self,
-        repo: &str,
-        prefix: &str,
-        kind: &str,
-        parameters: Option<Value>,
-        bypass: bool,
-    ) {
-        let mut service = self.lock();
-        let id = service.world.fresh_id();
-        if let Some(repo) = service.world.repos.get_mut(repo) {
-            repo.rules.push(Rule {
-                id,
-                prefix: prefix.to_owned(),
-                kind: kind.to_owned(),
-                parameters,
-                bypass,
-            });
-        }
-    }
-}
 
 /// The rules for a branch, as GitHub shows them.
 pub(crate) fn rules_of(repo: &Repo, branch: &str) -> Vec<Value> {

@@ -1,0 +1,137 @@
+//! Arranges apps and their keys, names of repositories, and rules of branches for a test.
+
+use super::Simulator;
+use super::apps::{KEY, OTHER_KEY, der, pem};
+use super::git::GitStore;
+use super::renaming::moved;
+use super::state::{App, Rule};
+use serde_json::Value;
+
+impl Simulator {
+    /// An app with its one installation, which may do what `permissions` says. It acts as `login`.
+    pub fn add_app(&self, id: u64, installation: u64, login: &str, permissions: &[(&str, &str)]) {
+        let mut service = self.lock();
+        service.world.ensure_user(login);
+        let permissions = permissions.iter();
+        let app = App {
+            id,
+            installation,
+            login: login.to_owned(),
+            permissions: permissions
+                .map(|(name, level)| ((*name).to_owned(), (*level).to_owned()))
+                .collect(),
+            suspended: false,
+        };
+        service.world.apps.push(app);
+        for repo in service.world.repos.values_mut() {
+            repo.permissions.insert(login.to_owned(), "write");
+        }
+    }
+
+    /// The app's private key as GitHub hands it out, PKCS #1.
+    pub fn app_key() -> String {
+        pem("RSA PRIVATE KEY", KEY)
+    }
+
+    /// The same key as other tools write it, PKCS #8.
+    pub fn app_key_pkcs8() -> String {
+        // Version 0, and the algorithm: RSA encryption without parameters.
+        let head = [
+            0x02, 0x01, 0x00, 0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01,
+            0x01, 0x01, 0x05, 0x00,
+        ];
+        let body = [&head[..], &der(0x04, KEY)].concat();
+        pem("PRIVATE KEY", &der(0x30, &body))
+    }
+
+    /// A private key that no app has.
+    pub fn other_key() -> String {
+        pem("RSA PRIVATE KEY", OTHER_KEY)
+    }
+
+    /// Suspends every installation.
+    pub fn suspend_apps(&self) {
+        for app in &mut self.lock().world.apps {
+            app.suspended = true;
+        }
+    }
+
+    /// From now on nobody is known by this token.
+    pub fn revoke_token(&self, token: &str) {
+        self.lock().world.tokens.remove(token);
+    }
+
+    /// From now on nobody is known by any token that an app was given.
+    pub fn revoke_app_tokens(&self) {
+        let world = &mut self.lock().world;
+        for token in std::mem::take(&mut world.token_ends).into_keys() {
+            world.tokens.remove(&token);
+        }
+    }
+
+    /// How many tokens apps were given so far.
+    pub fn app_tokens(&self) -> usize {
+        self.lock().world.minted
+    }
+
+    /// From now on git needs a token as well.
+    pub fn require_git_login(&self) {
+        self.lock().world.git_needs_token = true;
+    }
+
+    /// Gives a repository another name.
+    pub fn rename_repo(&self, from: &str, name: &str) {
+        let mut service = self.lock();
+        let root = service.git_root.clone();
+        let world = &mut service.world;
+        let Some(mut repo) = world.repos.remove(from) else {
+            panic!("there is no repository {from}");
+        };
+        repo.name = name.to_owned();
+        let to = repo.full_name();
+        if let GitStore::Bare(path) = &mut repo.git {
+            *path = moved(&root, path, &to);
+        }
+        world.renamed.remove(&to);
+        world.renamed.insert(from.to_owned(), to.clone());
+        world.repos.insert(to, repo);
+    }
+
+    /// Archives a repository: from now on it takes no writes.
+    pub fn archive(&self, repo: &str) {
+        if let Some(repo) = self.lock().world.repos.get_mut(repo) {
+            repo.archived = true;
+        }
+    }
+
+    /// Adds a rule of GitHub's kind, such as `creation`, for branches that begin with `prefix`.
+    pub fn add_rule(&self, repo: &str, prefix: &str, kind: &str, parameters: Option<Value>) {
+        self.put_rule(repo, prefix, kind, parameters, false);
+    }
+
+    /// A rule that everybody may bypass.
+    pub fn add_bypassed_rule(&self, repo: &str, prefix: &str, kind: &str) {
+        self.put_rule(repo, prefix, kind, None, true);
+    }
+
+    fn put_rule(
+        &self,
+        repo: &str,
+        prefix: &str,
+        kind: &str,
+        parameters: Option<Value>,
+        bypass: bool,
+    ) {
+        let mut service = self.lock();
+        let id = service.world.fresh_id();
+        if let Some(repo) = service.world.repos.get_mut(repo) {
+            repo.rules.push(Rule {
+                id,
+                prefix: prefix.to_owned(),
+                kind: kind.to_owned(),
+                parameters,
+                bypass,
+            });
+        }
+    }
+}
