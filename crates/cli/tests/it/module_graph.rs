@@ -1,8 +1,8 @@
 //! No module imports itself through others: each room of the house can be understood alone.
 //!
-//! The graph is drawn from the `use` lines and from every other path that starts at `crate`, `self` or
-//! `super`. A parent that re-exports its children does not depend on them; a child that imports from its
-//! parent depends on it.
+//! The graph is drawn from the `use` lines and from every other path that starts at `crate`, `self`,
+//! `super` or a child. A parent that re-exports its children does not depend on them, one that uses their
+//! items does; a child that imports from its parent depends on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,16 +10,42 @@ use std::path::{Path, PathBuf};
 
 type Module = Vec<String>;
 
+/// Modules whose use of their own children is not counted yet: it would close a circle. The list may
+/// only get shorter.
+const UNCOUNTED: [&str; 9] = [
+    "agents::projection",
+    // The script of a shell describes the command that prints it.
+    "commands",
+    "doctor",
+    "git",
+    "process",
+    "process::supervise",
+    "run::flow::cruise",
+    "sandbox",
+    "verify::projects",
+];
+
 #[test]
 fn no_module_imports_itself_through_others_in_any_crate() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut circles = Vec::new();
+    let mut unneeded = BTreeSet::from(UNCOUNTED);
     let mut count = 0;
     for entry in fs::read_dir(&crates).unwrap() {
         let sources = entry.unwrap().path().join("src");
         let modules = modules(&sources);
         count += modules.len();
-        let graph = graph(&modules);
+        let mut graph = graph(&modules);
+        for parent in UNCOUNTED {
+            let module: Module = parent.split("::").map(str::to_owned).collect();
+            if circle_through(&graph, &module).is_some() {
+                unneeded.remove(parent);
+            }
+        }
+        for (module, targets) in &mut graph {
+            let is_uncounted = UNCOUNTED.contains(&module.join("::").as_str());
+            targets.retain(|target| !(is_uncounted && target.starts_with(module)));
+        }
         for circle in circles_of(&graph) {
             let names: Vec<String> = circle.iter().map(|module| module.join("::")).collect();
             circles.push(format!("{}: {}", sources.display(), names.join(" -> ")));
@@ -27,6 +53,7 @@ fn no_module_imports_itself_through_others_in_any_crate() {
     }
     assert!(count > 300, "only {count} modules were found");
     assert!(circles.is_empty(), "{}", circles.join("\n"));
+    assert_eq!(unneeded, BTreeSet::new(), "remove it from the list");
 }
 
 #[test]
@@ -67,6 +94,27 @@ fn a_circle_through_a_path_inside_a_function_is_found() {
     assert_eq!(circles, [vec![module(&["a"]), module(&["b"])]]);
 }
 
+#[test]
+fn a_parent_that_uses_its_child_and_is_used_by_it_is_found() {
+    let module = |names: &[&str]| {
+        let names = names.iter().map(|name| (*name).to_owned());
+        names.collect::<Module>()
+    };
+    let circles = |parent: &str, child: &str| {
+        let files = BTreeMap::from([
+            (module(&["a"]), parent.to_owned()),
+            (module(&["a", "b"]), child.to_owned()),
+        ]);
+        circles_of(&graph(&files)).len()
+    };
+    let child = "use super::X;";
+    assert_eq!(circles("mod b;\npub(super) use self::b::f;", child), 0);
+    assert_eq!(circles("mod b;\nuse b::f;", child), 1);
+    assert_eq!(circles("mod b;\nuse self::b::{f, g};", child), 1);
+    assert_eq!(circles("mod b;\nfn h() {\n    b::f()\n}", child), 1);
+    assert_eq!(circles("mod b;\nfn h() {\n    b::f()\n}", ""), 0);
+}
+
 /// The text of every module that ships, without comments and unit tests.
 fn modules(sources: &Path) -> BTreeMap<Module, String> {
     let mut found = BTreeMap::new();
@@ -98,8 +146,10 @@ fn module_of(sources: &Path, path: &Path) -> Module {
 }
 
 fn shipped(text: &str) -> String {
-    let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+    let text = text.split("\nmod tests").next().unwrap();
     let lines = text.lines().map(|line| line.split("//").next().unwrap());
+    // An inner module that imports all of its file.
+    let lines = lines.filter(|line| !(line.starts_with(' ') && line.trim() == "use super::*;"));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -109,16 +159,15 @@ fn graph(modules: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module
     for (module, text) in modules {
         let mut targets = BTreeSet::new();
         for path in imports(text).into_iter().chain(inner_paths(text)) {
-            let target = resolved(module, &path, modules);
-            let is_own_child = |target: &Module| target.starts_with(module);
-            targets.extend(target.filter(|target| !is_own_child(target)));
+            targets.extend(resolved(module, &path, modules));
         }
         graph.insert(module.clone(), targets);
     }
     graph
 }
 
-/// Every path of every `use` line, with its braces expanded.
+/// Every path of every `use` line, with its braces expanded. What a module re-exports of its children it
+/// does not use.
 fn imports(text: &str) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     for statement in text.split(';') {
@@ -126,18 +175,36 @@ fn imports(text: &str) -> Vec<Vec<String>> {
             continue;
         };
         let before = statement[..at].lines().last().unwrap_or_default().trim();
-        if before.is_empty() || before.starts_with("pub") {
-            expand(statement[at + 4..].trim(), &[], &mut paths);
+        let is_re_export = before.starts_with("pub");
+        if before.is_empty() || is_re_export {
+            let mut found = Vec::new();
+            expand(statement[at + 4..].trim(), &[], &mut found);
+            let is_from_above = |path: &Vec<String>| path[0] == "crate" || path[0] == "super";
+            paths.extend(
+                found
+                    .into_iter()
+                    .filter(|path| !is_re_export || is_from_above(path)),
+            );
         }
     }
     paths
 }
 
-/// Every path that starts at `crate`, `self` or `super`, wherever it stands, without its braces.
+/// Every path with more than one part that stands in no `use` line.
 fn inner_paths(text: &str) -> Vec<Vec<String>> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     // Text in quotes, and who may see an item, import nothing.
     let unquoted: String = text.split('"').step_by(2).collect::<Vec<_>>().join(" ");
+    let statements = unquoted.split_inclusive(';').map(|statement| {
+        let lines: Vec<&str> = statement.lines().collect();
+        let is_use = |line: &&str| {
+            let line = line.trim();
+            line.starts_with("use ") || (line.starts_with("pub") && line.contains(" use "))
+        };
+        let end = lines.iter().rposition(is_use).unwrap_or(lines.len());
+        lines[..end].join("\n")
+    });
+    let unquoted = statements.collect::<Vec<_>>().join("\n");
     let words = unquoted
         .split("pub(in ")
         .enumerate()
@@ -146,8 +213,7 @@ fn inner_paths(text: &str) -> Vec<Vec<String>> {
             _ => part,
         })
         .flat_map(|part| part.split(|c| !is_part(c)));
-    let starts = ["crate::", "self::", "super::"];
-    let paths = words.filter(|word| starts.iter().any(|start| word.starts_with(start)));
+    let paths = words.filter(|word| word.contains("::") && !word.starts_with(':'));
     paths
         .map(|path| {
             path.split("::")
