@@ -231,7 +231,7 @@ enum CommentLife {
 #[serde(rename_all = "camelCase")]
 struct CommentOutcome {
     action: FixerResult,
-    commit: Option<String>,
+    commit: Option<Sha>,
     /// The fixer's note.
     note: String,
 }
@@ -367,7 +367,7 @@ impl From<&run::Answer> for CommentOutcome {
     fn from(answer: &run::Answer) -> Self {
         Self {
             action: answer.action,
-            commit: answer.commit.as_ref().map(ToString::to_string),
+            commit: answer.commit.as_ref().map(Sha::new),
             note: answer.note.clone(),
         }
     }

@@ -1,6 +1,6 @@
 //! The record of a run's agents in `drive.run/1`.
 
-use super::value::Moment;
+use super::value::{Moment, Sha};
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{self, Surface};
 use drive_core::ids::CommentId;
@@ -36,7 +36,7 @@ struct RoundDocument {
     /// The round's number, from 1.
     number: u32,
     /// The commit that it left.
-    head: Option<String>,
+    head: Option<Sha>,
     /// Changed places that no finding or comment of the round names. Absent too where one of them
     /// names no place.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -112,7 +112,7 @@ struct ReviewDocument {
     suggestions: Vec<SuggestionDocument>,
     /// The commit that was reviewed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    head: Option<String>,
+    head: Option<Sha>,
     /// Number of its findings that were touched afterwards; absent before the first round after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     resolution: Option<review::Resolution>,
@@ -157,7 +157,7 @@ struct RemarkDocument {
     file: Option<String>,
     line: Option<u64>,
     /// The commit that answers it.
-    commit: Option<String>,
+    commit: Option<Sha>,
     note: String,
     resolved: bool,
     /// The fixer's answer.
@@ -282,7 +282,7 @@ impl From<&run::ReviewRecord> for ReviewDocument {
                 .iter()
                 .map(SuggestionDocument::from)
                 .collect(),
-            head: review.head.as_ref().map(ToString::to_string),
+            head: review.head.as_ref().map(Sha::new),
             resolution: review.resolution,
         }
     }
@@ -294,7 +294,7 @@ impl From<&run::RemarkRecord> for RemarkDocument {
             comment: remark.comment.map(CommentLocation::from),
             file: remark.file.clone(),
             line: remark.line,
-            commit: remark.commit.as_ref().map(ToString::to_string),
+            commit: remark.commit.as_ref().map(Sha::new),
             note: remark.note.clone(),
             resolved: remark.resolved,
             action: remark.action,
@@ -308,7 +308,7 @@ impl From<&run::RoundRecord> for RoundDocument {
     fn from(round: &run::RoundRecord) -> Self {
         Self {
             number: round.number,
-            head: round.head.as_ref().map(ToString::to_string),
+            head: round.head.as_ref().map(Sha::new),
             outside: round.outside.clone(),
             more: round.more,
         }

@@ -16,6 +16,7 @@ mod docs;
 mod document;
 mod errors;
 mod evaluation;
+mod house_rules;
 mod module_graph;
 mod serve;
 mod spawn;

@@ -10,7 +10,8 @@ pub struct CommitSha(String);
 schema_as!(CommitSha, String);
 
 impl CommitSha {
-    /// Wraps text that is already known to be the id of a commit.
+    /// Takes any text. For tests and fakes: what ships uses [`parse`](CommitSha::parse), and a test of
+    /// the project checks that.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }

@@ -4,6 +4,7 @@ use super::html::{Html, Rows, clip, newest};
 use super::page::left_out;
 use drive_core::agent::Usage;
 use drive_core::agent::answer::Verdict;
+use drive_core::ids::CommitSha;
 use drive_core::review::Domain;
 use drive_core::run::{JobRecord, Record, ReviewRecord};
 
@@ -27,9 +28,9 @@ pub(super) fn tell_record(html: &mut Html, record: &Record) {
     let hidden = rows(html, columns, &record.remarks, |row, remark| {
         let file = remark.file.as_deref().unwrap_or_default();
         let resolved = if remark.resolved { "yes" } else { "no" };
-        let commit = remark.commit.as_deref().unwrap_or_default();
+        let commit = remark.commit.as_ref().map_or("none", CommitSha::short);
         row.cell(file).cell(resolved);
-        row.cell(clip(commit, 10)).cell(clip(&remark.note, WORDS));
+        row.cell(commit).cell(clip(&remark.note, WORDS));
     });
     left_out(html, hidden, "comments");
     html.raw("<h2>Ignored comments</h2>\n");

@@ -9,7 +9,7 @@ use super::pulls::PullRow;
 use super::sql_text::SqlText;
 use drive_core::Problem;
 use drive_core::forge::PrState;
-use drive_core::ids::BranchName;
+use drive_core::ids::{BranchName, CommitSha};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Merge commits searched for the one that merged a branch.
@@ -26,11 +26,11 @@ const MOST_NAMES: usize = 50;
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum BranchChange {
     /// Its head or base moved.
-    Moved { head: String, base: String },
+    Moved { head: CommitSha, base: CommitSha },
     /// Its head is in the base now.
     Merged {
-        head: String,
-        commit: Option<String>,
+        head: CommitSha,
+        commit: Option<CommitSha>,
     },
 }
 
@@ -52,7 +52,7 @@ impl LocalForge {
     }
 
     /// The commit a branch points at.
-    pub(super) fn tip(&self, branch: &BranchName) -> Result<Option<String>, Problem> {
+    pub(super) fn tip(&self, branch: &BranchName) -> Result<Option<CommitSha>, Problem> {
         self.tips(BTreeSet::from([branch]))
             .map(|mut tips| tips.remove(branch))
     }
@@ -61,7 +61,7 @@ impl LocalForge {
     fn tips(
         &self,
         branches: BTreeSet<&BranchName>,
-    ) -> Result<BTreeMap<BranchName, String>, Problem> {
+    ) -> Result<BTreeMap<BranchName, CommitSha>, Problem> {
         // Git holds every branch against every name: of many names it is asked for all branches.
         let names: Vec<String> = if branches.len() > MOST_NAMES {
             vec!["refs/heads/".to_owned()]
@@ -77,7 +77,7 @@ impl LocalForge {
         Ok(text
             .lines()
             .filter_map(|line| line.split_once(' '))
-            .filter_map(|(sha, full)| Some((BranchName::of_ref(full)?, sha.to_owned())))
+            .filter_map(|(sha, full)| Some((BranchName::of_ref(full)?, CommitSha::parse(sha)?)))
             .filter(|(branch, _)| branches.contains(branch))
             .collect())
     }
@@ -85,11 +85,11 @@ impl LocalForge {
     fn branch_change(
         &self,
         row: &PullRow,
-        tips: &BTreeMap<BranchName, String>,
+        tips: &BTreeMap<BranchName, CommitSha>,
     ) -> Result<Option<BranchChange>, Problem> {
-        let (last_head, last_base) = (row.head_sha.as_str(), row.base_sha.as_str());
-        let head = tips.get(&row.branch).map_or(last_head, String::as_str);
-        let base = tips.get(&row.base).map_or(last_base, String::as_str);
+        let (last_head, last_base) = (&row.head_sha, &row.base_sha);
+        let head = tips.get(&row.branch).unwrap_or(last_head);
+        let base = tips.get(&row.base).unwrap_or(last_base);
         if (head, base) == (last_head, last_base) {
             return Ok(None);
         }
@@ -101,7 +101,7 @@ impl LocalForge {
         if merged {
             let commit = self.merge_of(head, base)?;
             return Ok(Some(BranchChange::Merged {
-                head: head.to_owned(),
+                head: head.clone(),
                 commit,
             }));
         }
@@ -112,12 +112,12 @@ impl LocalForge {
         };
         Ok(Some(match squash {
             Some(commit) => BranchChange::Merged {
-                head: head.to_owned(),
+                head: head.clone(),
                 commit: Some(commit),
             },
             None => BranchChange::Moved {
-                head: head.to_owned(),
-                base: base.to_owned(),
+                head: head.clone(),
+                base: base.clone(),
             },
         }))
     }
@@ -125,15 +125,12 @@ impl LocalForge {
     /// Stores a change, unless another process already stored a newer one.
     fn store_change(&self, row: &PullRow, change: &BranchChange) -> Result<(), Problem> {
         let (state, head, base, commit) = match change {
-            BranchChange::Moved { head, base } => (PrState::Open, head, base.as_str(), None),
-            BranchChange::Merged { head, commit } => (
-                PrState::Merged,
-                head,
-                row.base_sha.as_str(),
-                commit.as_ref(),
-            ),
+            BranchChange::Moved { head, base } => (PrState::Open, head, base, None),
+            BranchChange::Merged { head, commit } => {
+                (PrState::Merged, head, &row.base_sha, commit.as_ref())
+            }
         };
-        let is_news = state != row.state || head != row.head_sha.as_str();
+        let is_news = state != row.state || *head != row.head_sha;
         self.write(|tx| {
             let at = if is_news {
                 self.tick(tx)?
@@ -150,9 +147,9 @@ impl LocalForge {
                     row.number.get(),
                     row.head_sha.as_str(),
                     state.sql_text(),
-                    head,
-                    base,
-                    commit,
+                    head.as_str(),
+                    base.as_str(),
+                    commit.map(CommitSha::as_str),
                     at
                 ],
             )
@@ -170,7 +167,7 @@ impl LocalForge {
     }
 
     /// The commit on the base that brought a head in: its merge, or itself after a fast-forward.
-    fn merge_of(&self, head: &str, base: &str) -> Result<Option<String>, Problem> {
+    fn merge_of(&self, head: &CommitSha, base: &CommitSha) -> Result<Option<CommitSha>, Problem> {
         let answer = self
             .objects()
             .args([
@@ -187,16 +184,19 @@ impl LocalForge {
             let mut shas = line.split(' ');
             let commit = shas.next()?;
             shas.skip(1)
-                .any(|parent| parent == head)
-                .then(|| commit.to_owned())
+                .any(|parent| parent == head.as_str())
+                .then_some(commit)
         });
-        Ok(merge.or_else(|| (head == base).then(|| head.to_owned())))
+        Ok(match merge {
+            Some(commit) => CommitSha::parse(commit),
+            None => (head == base).then(|| head.clone()),
+        })
     }
 
     /// The new commit on the base that holds exactly what merging the head into its parent gives:
     /// the head squashed by hand, or the last of its commits picked one by one. Whatever was changed
     /// on the way, such as a conflict resolved, proves nothing.
-    fn squash_of(&self, head: &str, old: &str, base: &str) -> Result<Option<String>, Problem> {
+    fn squash_of(&self, head: &str, old: &str, base: &str) -> Result<Option<CommitSha>, Problem> {
         if self.is_in(head, base)? || !self.exists(head)? {
             return Ok(None);
         }
@@ -212,7 +212,7 @@ impl LocalForge {
                 continue;
             };
             if tree == self.tree_of(commit)? && tree != self.tree_of(parent)? {
-                return Ok(Some(commit.to_owned()));
+                return Ok(CommitSha::parse(commit));
             }
         }
         Ok(None)

@@ -120,7 +120,7 @@ impl LocalForge {
                 row.base
             )));
         };
-        if base != row.base_sha.as_str() && self.is_in(&row.head_sha, &base)? {
+        if base != row.base_sha && self.is_in(&row.head_sha, &base)? {
             // Somebody merged it by hand between two reads: the next read finds that.
             return Ok(Attempt::BaseMoved);
         }
@@ -139,7 +139,7 @@ impl LocalForge {
             let reason = "the merge result differs from the verified tree; verify it again";
             return Ok(Attempt::refused(reason.to_owned()));
         }
-        let parents = [base.clone(), row.head_sha.to_string()];
+        let parents = [base.to_string(), row.head_sha.to_string()];
         let location = Location::checkout(&self.git_dir);
         let commit = commit_tree(
             &self.git,

@@ -19,6 +19,7 @@ mod sql_text;
 
 pub use merging::MergeTerms;
 pub use operations::{CommentTarget, PersonalComment};
+pub use port::no_such_branch;
 pub use proposal::Wish;
 
 use crate::git::{Call, Git, Touches};

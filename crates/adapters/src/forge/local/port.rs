@@ -271,12 +271,13 @@ impl LocalForge {
         )
     }
 
-    pub(super) fn require_branch(&self, branch: &BranchName) -> Result<String, Problem> {
+    pub(super) fn require_branch(&self, branch: &BranchName) -> Result<CommitSha, Problem> {
         self.tip(branch)?.ok_or_else(|| no_such_branch(branch))
     }
 }
 
-pub(super) fn no_such_branch(name: &str) -> Problem {
+/// A branch that is not there.
+pub fn no_such_branch(name: &str) -> Problem {
     Problem::new(
         Kind::BranchNotFound,
         format!("branch `{name}` does not exist"),

@@ -1,19 +1,18 @@
 //! Opens a pull request with defaults for whatever a person does not specify.
 
 use super::LocalForge;
-use super::port::no_such_branch;
 use crate::git::usual_bases;
 use drive_core::ids::BranchName;
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::NewPullRequest;
 
 /// What a person says about the pull request they want. The rest is read from git.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
     /// The branch with the work.
-    pub branch: String,
+    pub branch: BranchName,
     /// Where it goes; the remote's default branch, `main` or `master` when `None`.
-    pub base: Option<String>,
+    pub base: Option<BranchName>,
     /// Its title; the subject of the newest commit when `None`.
     pub title: Option<String>,
     /// The description.
@@ -25,10 +24,9 @@ pub struct Wish {
 impl LocalForge {
     /// Fills in what a wish leaves out.
     pub fn propose(&self, wish: &Wish) -> Result<NewPullRequest, Problem> {
-        let named = |name: &String| BranchName::parse(name).map_err(|_| no_such_branch(name));
-        let branch = named(&wish.branch)?;
+        let branch = wish.branch.clone();
         let base = match &wish.base {
-            Some(base) => named(base)?,
+            Some(base) => base.clone(),
             None => self.usual_base(&branch)?,
         };
         let title = match wish.title.as_deref().map(str::trim) {

@@ -16,13 +16,15 @@ use crate::documents::{
 use crate::output::Printable;
 use args::{ApproveArgs, CommentArgs, MergeArgs, OpenArgs, PrCommand, State};
 use drive_adapters::SystemClock;
-use drive_adapters::forge::local::{CommentTarget, LocalForge, MergeTerms, PersonalComment, Wish};
+use drive_adapters::forge::local::{
+    CommentTarget, LocalForge, MergeTerms, PersonalComment, Wish, no_such_branch,
+};
 use drive_adapters::git::Git;
 use drive_adapters::store::Database;
 use drive_adapters::verify::FileReports;
 use drive_core::forge::trust::{Trusted, Verdict, judge_author};
 use drive_core::forge::{Author, CommentRef, PullRequest, ReviewState};
-use drive_core::ids::{CommentId, CommitSha, PrNumber};
+use drive_core::ids::{BranchName, CommentId, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_core::verify::{RulesFrom, Verification};
 use drive_engine::ports::{Forge, MergeOutcome, Place, Repository, VersionControl};
@@ -125,9 +127,10 @@ impl<'a> Desk<'a> {
     }
 
     fn propose(&self, args: &OpenArgs) -> Outcome {
+        let named = |name: &String| BranchName::parse(name).map_err(|_| no_such_branch(name));
         let branch = match (&args.branch, &self.repository.branch) {
-            (Some(branch), _) => branch.clone(),
-            (None, Some(branch)) => branch.to_string(),
+            (Some(branch), _) => named(branch)?,
+            (None, Some(branch)) => branch.clone(),
             (None, None) => {
                 return Err(
                     Problem::new(Kind::NoBranch, "no branch is checked out here")
@@ -137,7 +140,7 @@ impl<'a> Desk<'a> {
         };
         let wish = Wish {
             branch,
-            base: args.base.clone(),
+            base: args.base.as_ref().map(named).transpose()?,
             title: args.title.clone(),
             body: match &args.body {
                 Some(body) => body::text(body)?,
