@@ -29,6 +29,11 @@ use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Whether a link names a pull request of the built-in local forge, which no browser can show.
+pub(crate) fn is_local_url(url: &str) -> bool {
+    url.starts_with("local:")
+}
+
 /// Where a comment stands.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,

@@ -1,4 +1,5 @@
 use crate::markdown::code;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The most errors that are listed.
@@ -10,23 +11,32 @@ const QUOTED: usize = 80;
 ///
 /// Shown, it is a list in plain Markdown that can stand in a prompt and in a comment: what it
 /// repeats of the plan is code within its line, and its length is bounded.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PlanErrors {
     list: Vec<PlanError>,
+    #[serde(default, skip_serializing_if = "is_zero")]
     more: usize,
 }
 
 /// One thing that is wrong, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PlanError {
     /// The line of the plan, from 1, where it can be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
     /// What is wrong.
     pub message: String,
 }
 
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
 impl PlanErrors {
-    pub(super) fn one(line: Option<usize>, message: impl Into<String>) -> Self {
+    /// One mistake.
+    pub(crate) fn one(line: Option<usize>, message: impl Into<String>) -> Self {
         let message = message.into();
         Self {
             list: vec![PlanError { line, message }],

@@ -60,10 +60,9 @@ impl Need {
 
     fn new(id: &RunId, wants: Wants, why: &str, pr: Option<&Published>) -> Self {
         let (root, _) = id.as_str().split_once('+').unwrap_or((id.as_str(), ""));
-        let url = pr.map(|pr| pr.url.clone());
-        let url = url.filter(|url| url.starts_with("http"));
+        let url = pr.filter(|pr| !pr.is_local()).map(|pr| pr.url.clone());
         // `drive pr` is for the local forge, whose pull requests have no address.
-        let local = pr.filter(|_| url.is_none()).map(|pr| pr.number);
+        let local = pr.filter(|pr| pr.is_local()).map(|pr| pr.number);
         let command = match wants {
             Wants::Limit => Some(format!("drive runs extend {id} --rounds 3")),
             Wants::Approval => local.map(|number| format!("drive pr approve {number}")),

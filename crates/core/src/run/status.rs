@@ -1,8 +1,6 @@
 //! Summary of a cruise for people, scripts and the state file in its sandbox.
 
-use super::flow::{
-    NotResumable, checks_named, needs_budget, require_resumable, root_id, waits_for,
-};
+use super::flow::{NotResumable, checks_named, needs_budget, require_resumable, waits_for};
 use super::model::{
     Build, BuildStage, Effect, Flow, PLAN_PATH, Pause, Phase, PhaseTerms, PlanCheck, RoundJob, Run,
     RunKind, Stage, Timer,
@@ -340,13 +338,8 @@ fn raise(run: &Run, limit: &str) -> String {
 
 /// How a person helps with a plan that no fixer corrects.
 fn correct(run: &Run) -> String {
-    let root = root_id(&run.id);
-    let branch = run.work.branch.as_ref();
-    let branch = branch.map_or("", |branch| branch.as_str());
-    format!(
-        "correct `{PLAN_PATH}` on branch `{branch}`, or say what to change with `drive cruise fix \
-         {root} --comment TEXT`"
-    )
+    let (place, command) = (run.on_branch(), run.continue_command());
+    format!("correct `{PLAN_PATH}` {place}, or say what to change with `{command}`")
 }
 
 /// What only a person can end: the reason and, where there is one, the command. A run that used up its

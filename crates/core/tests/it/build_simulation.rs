@@ -4,7 +4,7 @@
 mod world;
 
 use crate::cruise_simulation::rng::Rng;
-use drive_core::run::{Flow, OutcomeStatus, TaskState};
+use drive_core::run::{Flow, Listening, OutcomeStatus, TaskState};
 use std::collections::BTreeMap;
 use world::World;
 
@@ -41,7 +41,7 @@ fn fly(seed: u64) -> &'static str {
             assert!(build.tasks.values().all(|task| task.is_through()));
             assert!(!landed.is_empty(), "seed {seed}: nothing landed");
             let said = build.amending.agreed.as_ref();
-            if build.amending.runs > 0 && !build.amending.given_up {
+            if build.amending.runs > 0 && build.amending.listening != Listening::GivenUp {
                 assert_eq!(said, Some(&world.plan()), "seed {seed}: nothing is unheard");
             }
             "succeeded"

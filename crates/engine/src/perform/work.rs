@@ -55,8 +55,8 @@ impl World<'_> {
         let base = base.unwrap_or(&sandbox.base_sha);
         warnings.extend(self.make_messages_inert(task, &sandbox)?);
         let work = self.history.collect_work(place, &leftovers, base)?;
-        warnings.extend(work.large.iter().map(told_large));
-        warnings.extend(work.nested.iter().map(told_nested));
+        warnings.extend(work.large.iter().map(describe_large));
+        warnings.extend(work.nested.iter().map(describe_nested));
         if let Some(what) = work.state.in_progress {
             warnings.push(format!(
                 "the agent left a {} unfinished: its files are saved, not committed",
@@ -372,7 +372,7 @@ pub(super) fn is_pushed(task: &Task<'_>) -> bool {
     request.is_some_and(|request| request.publish.remote().is_some())
 }
 
-fn told_nested(nested: &NestedRepository) -> String {
+fn describe_nested(nested: &NestedRepository) -> String {
     let path = nested.path.display();
     if nested.is_committed {
         format!("`{path}` was a repository of its own: its files are committed, its history is not")
@@ -381,7 +381,7 @@ fn told_nested(nested: &NestedRepository) -> String {
     }
 }
 
-fn told_large(file: &LargeFile) -> String {
+fn describe_large(file: &LargeFile) -> String {
     format!(
         "`{}` has {} MB; GitHub warns over 50 MB and refuses files over 100 MB",
         file.path.display(),

@@ -4,6 +4,7 @@ use crate::cancel::Urgency;
 use crate::fakes::verify::{BASE, World};
 use drive_core::ids::{CommitSha, RunId, TaskId};
 use drive_core::process::TimeBound;
+use drive_core::run::Shows;
 use drive_core::verify::{Route, Rule, Rules, RulesFrom};
 
 fn request(commands: &[(StageName, &str)]) -> VerifyRequest {
@@ -46,7 +47,7 @@ fn entry(program: &str) -> ContractCheck {
     ContractCheck {
         task: TaskId::new("task"),
         id: program.to_owned(),
-        criterion: String::new(),
+        shows: Shows::Claim,
         command: vec![program.to_owned()],
         exit: 0,
         contains: None,

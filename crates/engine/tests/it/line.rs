@@ -4,7 +4,9 @@ use drive_core::cruise::train::Coupled;
 use drive_core::forge::inert::Said;
 use drive_core::ids::{BranchName, CommitSha, RemoteName, TaskId};
 use drive_core::problem::Kind;
-use drive_core::run::{BranchAt, CarOrder, ContractCheck, LineAct, LineAnswer, ReceiptResult};
+use drive_core::run::{
+    BranchAt, CarOrder, ContractCheck, LineAct, LineAnswer, ReceiptResult, Shows,
+};
 use drive_core::verify::Overall;
 use drive_engine::CancelToken;
 use drive_engine::fakes::{FakeOwner, FakeWorld, REPOSITORY_PATH};
@@ -189,7 +191,7 @@ fn a_contract_is_checked_on_the_tree_of_the_commit() {
     let check = |command: &[&str]| ContractCheck {
         task: TaskId::new("a"),
         id: command.join(" "),
-        criterion: String::new(),
+        shows: Shows::Claim,
         command: command.iter().map(|word| (*word).to_owned()).collect(),
         exit: 0,
         contains: None,

@@ -101,7 +101,7 @@ pub(super) fn approve(app: &App, id: Option<&str>) -> Outcome {
         PlanCheck::Unread => return Err(nothing_to_approve(&run)),
         PlanCheck::Invalid { errors } => {
             return Err(Problem::new(Kind::PlanUnsound, "the plan has errors")
-                .cause(errors.clone())
+                .cause(errors.to_string())
                 .hint(match waits_for_person(&run) {
                     Some(waits) => waits,
                     None => format!(

@@ -53,7 +53,7 @@ impl Spoken {
             self.keep(&clean, &mut shown);
             rest = later;
         }
-        told(&shown)
+        bounded(&shown)
     }
 
     /// The message is over; what was held back of it.
@@ -62,7 +62,7 @@ impl Spoken {
         let mut shown = String::new();
         let clean = self.redactor.finish();
         self.keep(&clean, &mut shown);
-        told(&shown)
+        bounded(&shown)
     }
 
     /// Whether anything was said.
@@ -95,6 +95,6 @@ impl Spoken {
     }
 }
 
-fn told(shown: &str) -> Option<String> {
+fn bounded(shown: &str) -> Option<String> {
     (!shown.is_empty()).then(|| cut(shown, MAX_EVENT_TEXT))
 }

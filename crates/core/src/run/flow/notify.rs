@@ -79,7 +79,8 @@ pub(super) fn ended(run: &mut Run, key: &EffectKey, result: &EffectResult) -> bo
 }
 
 fn notice(run: &Run, request: &Request, draft: Draft, now: Timestamp) -> Notice {
-    let url = run.work.pull_request.as_ref().map(|pr| pr.url.clone());
+    let pr = run.work.pull_request.as_ref();
+    let url = pr.filter(|pr| !pr.is_local()).map(|pr| pr.url.clone());
     Notice {
         event: draft.event,
         run_id: RunId::new(root_id(&run.id)),
@@ -89,7 +90,7 @@ fn notice(run: &Run, request: &Request, draft: Draft, now: Timestamp) -> Notice 
         reason: cut(&draft.reason),
         task: draft.task,
         command: draft.command,
-        url: draft.url.or(url).filter(|url| url.starts_with("http")),
+        url: draft.url.or(url),
         at: now,
     }
 }
@@ -325,9 +326,12 @@ fn of_children(run: &Run) -> impl Iterator<Item = Draft> + '_ {
     let live = run.children.iter().filter(|(_, child)| child.is_live());
     live.filter_map(|(id, child)| {
         let (report, need) = (child.report.as_ref()?, Need::of_child(id, child)?);
-        let head = report.head_sha.as_ref().map_or("", |sha| sha.as_str());
+        let name = match &report.head_sha {
+            Some(head) => format!("child/{id}/{head}/{}", need.reason),
+            None => format!("child/{id}/{}", need.reason),
+        };
         Some(Draft {
-            name: format!("child/{id}/{head}/{}", need.reason),
+            name,
             event: NoticeEvent::NeedsYou,
             words: "needs you".to_owned(),
             reason: need.reason,

@@ -278,17 +278,18 @@ impl PhaseFlow<'_> {
         if self.terms.whole().is_some() {
             return self.announce(Some(problem));
         }
-        let head = self.head().map_or(String::new(), |head| head.to_string());
+        let number = self.state.counts.verifications;
+        let name = match self.head() {
+            Some(head) => format!("notMerged/{head}/{number}"),
+            None => format!("notMerged/{number}"),
+        };
         let body = format!(
             "Not merged: {}.",
             public(not_merged_because(&problem), self.run)
         );
         let post = ClosingPost {
             act: ForgeAct::PostComment { body },
-            key: Some(PostKey::Step(format!(
-                "notMerged/{head}/{}",
-                self.state.counts.verifications
-            ))),
+            key: Some(PostKey::Step(name)),
         };
         self.close_with(vec![post], OutcomeStatus::NeedsHuman, Some(problem));
     }

@@ -348,7 +348,7 @@ impl PhaseFlow<'_> {
         }
         self.state.landable = Landable::NotYet;
         self.state.watch.fresh = false;
-        self.state.watch.again = false;
+        self.state.watch.asking = None;
         self.state.watch.closing = None;
         self.state.watch.moved = None;
         self.state.watch.caught = None;

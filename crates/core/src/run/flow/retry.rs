@@ -19,7 +19,7 @@ pub(super) fn keep_key(effect: &mut Effect, key: &EffectKey) {
         idempotency_key, ..
     } = effect
     {
-        idempotency_key.get_or_insert_with(|| PostKey::from(key.as_str().to_owned()));
+        idempotency_key.get_or_insert_with(|| PostKey::Step(key.as_str().to_owned()));
     }
 }
 

@@ -362,7 +362,7 @@ pub(super) fn is_unpushed(kind: Kind) -> bool {
 fn approve_first(run: &Run) -> String {
     let id = &run.id;
     let approve = match &run.work.pull_request {
-        Some(pr) if pr.url.starts_with("local:") => format!("`drive pr approve {}`", pr.number),
+        Some(pr) if pr.is_local() => format!("`drive pr approve {}`", pr.number),
         Some(pr) => format!("an approval of {}", pr.url),
         None => "an approval of its pull request".to_owned(),
     };

@@ -148,15 +148,31 @@ pub struct Amending {
     /// How many runs were started that hear what people say; one at a time.
     #[serde(skip_serializing_if = "is_zero")]
     pub runs: u32,
-    /// Whether the last of them was asked to end.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub dismissed: bool,
+    /// What became of the last of them.
+    #[serde(skip_serializing_if = "Listening::is_on")]
+    pub listening: Listening,
     /// Whether nobody came for tasks that are blocked.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub over: bool,
-    /// Whether none is started any more, because one failed.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub given_up: bool,
+}
+
+/// Whether a cruise hears what people say while it is built.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Listening {
+    /// A run hears them, or is started once there is something to build.
+    #[default]
+    On,
+    /// The last run was asked to end. Another one may start.
+    Dismissed,
+    /// The last run failed. None is started any more.
+    GivenUp,
+}
+
+impl Listening {
+    fn is_on(&self) -> bool {
+        *self == Listening::On
+    }
 }
 
 impl Amending {

@@ -77,9 +77,8 @@ pub struct ContractCheck {
     pub task: TaskId,
     /// The entry's id within its task.
     pub id: String,
-    /// The acceptance criterion, in the words of the plan; empty for a validator's claim.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub criterion: String,
+    /// What it shows.
+    pub shows: Shows,
     /// The command.
     pub command: Vec<String>,
     /// The exit code that is expected.
@@ -89,10 +88,28 @@ pub struct ContractCheck {
     pub contains: Option<String>,
 }
 
+/// What a check shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Shows {
+    /// An acceptance entry, in the words of the plan.
+    Criterion(String),
+    /// What a validator claims.
+    Claim,
+}
+
 impl ContractCheck {
     /// Whether it checks what a validator claims.
     pub fn is_claim(&self) -> bool {
-        self.criterion.is_empty()
+        self.shows == Shows::Claim
+    }
+
+    /// The acceptance entry, in the words of the plan.
+    pub fn criterion(&self) -> Option<&str> {
+        match &self.shows {
+            Shows::Criterion(text) => Some(text),
+            Shows::Claim => None,
+        }
     }
 }
 

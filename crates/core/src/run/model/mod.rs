@@ -43,8 +43,8 @@ mod whole;
 
 pub use ask::{Ask, Injected};
 pub use build::{
-    Amending, Build, BuildStage, Diagnosis, Doubt, Ending, Line, PadNote, Tally, TaskRecord,
-    TaskState,
+    Amending, Build, BuildStage, Diagnosis, Doubt, Ending, Line, Listening, PadNote, Tally,
+    TaskRecord, TaskState,
 };
 pub use ci::Ci;
 pub use comment_answer::{Answer, FixerResult};
@@ -61,7 +61,7 @@ pub use job::{AgentJob, JobComment, JobEntry, JobFinding, JobInput};
 pub use landable::Landable;
 pub use ledger::Ledger;
 pub use level::Level;
-pub use line::{CarOrder, ContractCheck, LineAct, LineAnswer, Receipt, ReceiptResult};
+pub use line::{CarOrder, ContractCheck, LineAct, LineAnswer, Receipt, ReceiptResult, Shows};
 pub use merge::{BranchAt, Merge, MergeStep, MergeWhen};
 pub use notice::{Notice, NoticeEvent};
 pub use notices::{Notices, OpenNotice};
@@ -92,8 +92,8 @@ pub use threads::Threads;
 pub use timer::Timer;
 pub use tree::{Child, ChildReport, ChildStage, ChildState, RunMessage, Wants};
 pub use validation::{AuditFinding, Confirmed, JudgeCheck, JudgedEntry, Opinion, Validation};
-pub use watch::{Approved, Heard, Interrupted, Objected, Watch};
-pub use whole::{Checked, Whole, WholeTerms};
+pub use watch::{Approved, Asking, Interrupted, LastReading, Objected, Reading, Watch};
+pub use whole::{Checked, Left, LeftBy, Whole, WholeTerms};
 
 pub(super) use entry::thread_of;
 pub(super) use ledger::MOST_TRIES;

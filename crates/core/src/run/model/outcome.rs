@@ -1,4 +1,5 @@
 use crate::agent::{AgentOutcome, Cost, Ending, Failure, Usage};
+use crate::forge::is_local_url;
 use crate::ids::{BranchName, CommitSha, PrNumber};
 use crate::time::Timestamp;
 use crate::{Class, Problem};
@@ -163,4 +164,11 @@ pub struct Published {
     pub number: PrNumber,
     /// Where it is.
     pub url: String,
+}
+
+impl Published {
+    /// Whether the built-in local forge has it, which no browser can show.
+    pub fn is_local(&self) -> bool {
+        is_local_url(&self.url)
+    }
 }

@@ -26,7 +26,7 @@ use crate::forge::inline::FileDiff;
 use crate::forge::{Aside, Comment, CommentRef, newest};
 use crate::ids::CommitSha;
 use crate::phase::PhaseName;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanErrors};
 use crate::review::{LastWord, Move};
 use serde::{Deserialize, Serialize};
 
@@ -284,8 +284,8 @@ pub enum PlanCheck {
     },
     /// It is not.
     Invalid {
-        /// Why, for a fixer and for people.
-        errors: String,
+        /// What is wrong with it.
+        errors: PlanErrors,
     },
 }
 
@@ -414,7 +414,7 @@ impl Phase {
         }
         let ways = "merge or close the pull request, or comment on it";
         Some(match &self.whole.left {
-            Some(why) => format!("{why}; {ways}"),
+            Some(left) => format!("{}; {ways}", left.why),
             None => ways.to_owned(),
         })
     }

@@ -3,14 +3,9 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-const INJECTED: &str = "injected/";
-const OBJECTION: &str = "said/objection/";
-const ASIDE: &str = "said/";
-const WAITS: &str = "waits/";
-
 /// The idempotency key of a post. The kind decides what follows when it has been posted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(from = "String", into = "String")]
+#[serde(try_from = "String", into = "String")]
 pub enum PostKey {
     /// A comment from the command line, by its id. Its text is a person's own.
     Injected(String),
@@ -34,31 +29,49 @@ impl PostKey {
     }
 }
 
-impl From<String> for PostKey {
-    /// Reads what the journal holds. The longer of two beginnings comes first.
-    fn from(text: String) -> Self {
-        let rest = |beginning: &str| text.strip_prefix(beginning).map(str::to_owned);
-        None.or_else(|| rest(INJECTED).map(PostKey::Injected))
-            .or_else(|| rest(OBJECTION).map(PostKey::Objection))
-            .or_else(|| rest(ASIDE).map(PostKey::Aside))
-            .or_else(|| rest(WAITS).map(PostKey::Waits))
-            .unwrap_or(PostKey::Step(text))
+/// The text of a key that no version wrote.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not the key of a post")]
+pub struct NotAPostKey(String);
+
+/// Reads what the journal holds: the kind, a colon, and what follows.
+impl TryFrom<String> for PostKey {
+    type Error = NotAPostKey;
+
+    fn try_from(text: String) -> Result<Self, NotAPostKey> {
+        let of = match text.split_once(':') {
+            Some(("injected", name)) => PostKey::Injected(name.to_owned()),
+            Some(("objection", name)) => PostKey::Objection(name.to_owned()),
+            Some(("aside", name)) => PostKey::Aside(name.to_owned()),
+            Some(("waits", name)) => PostKey::Waits(name.to_owned()),
+            Some(("step", name)) => PostKey::Step(name.to_owned()),
+            Some(_) | None => return Err(NotAPostKey(text)),
+        };
+        Ok(of)
     }
 }
 
+/// The stored form. It keeps the kind apart, which the name in a marker does not.
 impl From<PostKey> for String {
     fn from(key: PostKey) -> Self {
-        key.to_string()
+        match key {
+            PostKey::Injected(id) => format!("injected:{id}"),
+            PostKey::Objection(name) => format!("objection:{name}"),
+            PostKey::Aside(name) => format!("aside:{name}"),
+            PostKey::Waits(name) => format!("waits:{name}"),
+            PostKey::Step(name) => format!("step:{name}"),
+        }
     }
 }
 
+/// The name in the marker of a post.
 impl fmt::Display for PostKey {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PostKey::Injected(id) => write!(out, "{INJECTED}{id}"),
-            PostKey::Objection(name) => write!(out, "{OBJECTION}{name}"),
-            PostKey::Aside(name) => write!(out, "{ASIDE}{name}"),
-            PostKey::Waits(name) => write!(out, "{WAITS}{name}"),
+            PostKey::Injected(id) => write!(out, "injected/{id}"),
+            PostKey::Objection(name) => write!(out, "said/objection/{name}"),
+            PostKey::Aside(name) => write!(out, "said/{name}"),
+            PostKey::Waits(name) => write!(out, "waits/{name}"),
             PostKey::Step(name) => out.write_str(name),
         }
     }
@@ -71,28 +84,45 @@ mod tests {
     #[test]
     fn a_key_is_the_same_after_it_was_stored() {
         let keys = [
-            (PostKey::Injected("c1".into()), "injected/c1"),
-            (PostKey::Objection("a/ann".into()), "said/objection/a/ann"),
-            (PostKey::Aside("check/7".into()), "said/check/7"),
+            (PostKey::Injected("c1".into()), "injected:c1"),
+            (PostKey::Objection("a/ann".into()), "objection:a/ann"),
+            (PostKey::Aside("check/7".into()), "aside:check/7"),
             (
                 PostKey::Waits("reply/inline-5".into()),
-                "waits/reply/inline-5",
+                "waits:reply/inline-5",
             ),
-            (PostKey::Step("outcome".into()), "outcome"),
+            (PostKey::Step("outcome".into()), "step:outcome"),
         ];
         for (key, text) in keys {
-            assert_eq!(key.to_string(), text);
-            assert_eq!(PostKey::from(text.to_owned()), key);
+            assert_eq!(String::from(key.clone()), text);
+            assert_eq!(PostKey::try_from(text.to_owned()), Ok(key));
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_step_never_makes_it_another_kind() {
+        for name in ["said/check/7", "injected/c1", "waits/x", "aside:x", ""] {
+            let key = PostKey::Step(name.to_owned());
+            let stored = serde_json::to_string(&key).unwrap();
+            assert_eq!(serde_json::from_str::<PostKey>(&stored).unwrap(), key);
+        }
+    }
+
+    #[test]
+    fn a_text_without_a_known_kind_is_no_key() {
+        for text in ["outcome", "said/check/7", "other:x", ""] {
+            let read = PostKey::try_from(text.to_owned());
+            assert_eq!(read, Err(NotAPostKey(text.to_owned())));
         }
     }
 
     #[test]
     fn only_comments_that_no_step_waits_for_stand_aside() {
-        let is_aside = |text: &str| PostKey::from(text.to_owned()).is_aside();
-        assert!(is_aside("said/check/7"));
-        assert!(is_aside("said/objection/a/ann"));
-        assert!(is_aside("waits/reply/inline-5"));
-        assert!(!is_aside("injected/c1"));
-        assert!(!is_aside("reply/inline-5"));
+        let name = || "reply/inline-5".to_owned();
+        assert!(PostKey::Aside(name()).is_aside());
+        assert!(PostKey::Objection(name()).is_aside());
+        assert!(PostKey::Waits(name()).is_aside());
+        assert!(!PostKey::Injected(name()).is_aside());
+        assert!(!PostKey::Step(name()).is_aside());
     }
 }

@@ -4,7 +4,7 @@ use super::build::Build;
 use super::effect::Effect;
 use super::notices::Notices;
 use super::outcome::{Outcome, Spent, Work};
-use super::phase::Phase;
+use super::phase::{Pause, Phase};
 use super::phase_terms::PhaseTerms;
 use super::record::Record;
 use super::request::{Parent, Request, RunKind};
@@ -258,11 +258,16 @@ impl Run {
         }
     }
 
+    /// The id of the root of its tree.
+    fn root(&self) -> &str {
+        let id = self.id.as_str();
+        id.split_once('+').map_or(id, |(root, _)| root)
+    }
+
     /// The command that raises the limit. Only a watched phase counts its rounds; a budget is that of
     /// the root.
     pub(in crate::run) fn extend_command(&self) -> String {
-        let id = self.id.as_str();
-        let (root, _) = id.split_once('+').unwrap_or((id, ""));
+        let (id, root) = (self.id.as_str(), self.root());
         let (options, spent) = (self.extension(), self.spent_in_all());
         let is_over_budget = self.budget().overrun(spent.usage, spent.cost).is_some();
         let what = match (self.parent(), is_over_budget) {
@@ -271,6 +276,26 @@ impl Run {
             (Some(_), false) => format!("{id} --rounds 3"),
         };
         format!("drive runs extend {what}")
+    }
+
+    /// The command that lets a run at a limit go on.
+    pub(in crate::run) fn continue_command(&self) -> String {
+        match &self.flow {
+            Flow::Phase { phase } if matches!(phase.pause, Some(Pause::Unsound { .. })) => {
+                format!("drive cruise fix {} --comment TEXT", self.root())
+            }
+            Flow::Phase { .. } | Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => {
+                self.extend_command()
+            }
+        }
+    }
+
+    /// Where a person finds its commits.
+    pub(in crate::run) fn on_branch(&self) -> String {
+        match &self.work.branch {
+            Some(branch) => format!("on branch `{branch}`"),
+            None => "on its branch".to_owned(),
+        }
     }
 
     /// Adds to what the run may use.

@@ -29,8 +29,6 @@ pub struct Watch {
     /// polls.
     #[serde(default)]
     pub closing: Option<u32>,
-    /// Whether a poll was requested while one was running.
-    pub again: bool,
     /// Comments that are to get their 👀.
     pub eyes: VecDeque<CommentRef>,
     /// Approvals on the forge at the last poll, each with the approved commit.
@@ -46,13 +44,13 @@ pub struct Watch {
     pub interrupted: Option<Interrupted>,
     /// The last reading, if it was complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub heard: Option<Heard>,
-    /// The commit that was published when the reading under way began.
+    pub last_reading: Option<LastReading>,
+    /// The reading under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asking: Option<CommitSha>,
-    /// Whether the next reading is a whole one.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub whole: bool,
+    pub asking: Option<Asking>,
+    /// What the next reading must read at least.
+    #[serde(default, skip_serializing_if = "Reading::is_of_changes")]
+    pub wants: Reading,
     /// When everything is read again, whatever the forge says has changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole_at: Option<Timestamp>,
@@ -61,7 +59,7 @@ pub struct Watch {
     pub whole_backoff: Backoff,
     /// Readings in a row that were needed for a conclusion and failed.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub unheard: u32,
+    pub failed_readings: u32,
     /// Posts to make on the pull request besides the answers, by their keys.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub to_say: BTreeMap<PostKey, String>,
@@ -82,14 +80,42 @@ pub struct Watch {
     pub caught: Option<CommitSha>,
 }
 
+/// How much of a pull request is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Reading {
+    /// What changed since the last reading.
+    #[default]
+    Changes,
+    /// Everything.
+    Whole,
+}
+
+impl Reading {
+    fn is_of_changes(&self) -> bool {
+        *self == Reading::Changes
+    }
+}
+
+/// A reading of a pull request that is under way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Asking {
+    /// The commit that was published when it began.
+    pub head: Option<CommitSha>,
+    /// Whether another one was requested since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub again: bool,
+}
+
 /// A complete reading of a pull request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Heard {
+pub struct LastReading {
     /// The commit that was published when it began.
     pub head: Option<CommitSha>,
-    /// Whether everything was read, and not only what changed.
-    pub is_whole: bool,
+    /// How much was read.
+    pub reading: Reading,
     /// When its answer came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
@@ -146,18 +172,17 @@ impl Watch {
             cursor: None,
             fresh: true,
             closing: None,
-            again: false,
             eyes: VecDeque::new(),
             approvals: Vec::new(),
             granted: Vec::new(),
             objections: Vec::new(),
             interrupted: None,
-            heard: None,
+            last_reading: None,
             asking: None,
-            whole: false,
+            wants: Reading::Changes,
             whole_at: None,
             whole_backoff: whole_backoff(),
-            unheard: 0,
+            failed_readings: 0,
             to_say: BTreeMap::new(),
             said: BTreeSet::new(),
             completed_at: None,

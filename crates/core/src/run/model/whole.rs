@@ -57,10 +57,7 @@ pub struct Whole {
     pub announced: Option<CommitSha>,
     /// Why only a person can merge that commit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub left: Option<String>,
-    /// Whether that is because of what people or checks have against it, which may change.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub blocked: bool,
+    pub left: Option<Left>,
     /// The commit that a person approved after drive could not merge it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved: Option<CommitSha>,
@@ -73,6 +70,26 @@ pub struct Whole {
     /// Why the last commit did not pass verification, for the next fixer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub red: Option<String>,
+}
+
+/// Why only a person can merge a commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Left {
+    /// The reason, in one sentence.
+    pub why: String,
+    /// Whether it can go away without a decision.
+    pub by: LeftBy,
+}
+
+/// What leaves a commit to a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LeftBy {
+    /// What people or checks have against it, which may change.
+    Circumstances,
+    /// Something that a person decides.
+    Decision,
 }
 
 /// The results of the checks of one commit.

@@ -7,7 +7,7 @@ use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
     AfterEnd, Approved, Ask, DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Makes,
-    Objected, PhaseTerms, PollResult, Request, RunKind, Timer, WatchTerms,
+    Objected, PhaseTerms, PollResult, PostKey, Request, RunKind, Timer, WatchTerms,
 };
 use drive_core::sandbox::Sandbox;
 use drive_core::settings::{RecordDetail, TeamMode};
@@ -175,7 +175,7 @@ pub fn effects() -> Vec<Effect> {
     let on_forge = |act, key: Option<&str>| Effect::OnForge {
         pr: PrNumber::new(7),
         act,
-        idempotency_key: key.map(|key| key.to_owned().into()),
+        idempotency_key: key.map(|key| PostKey::Step(key.to_owned())),
     };
     let look = |since, approvals| ForgeAct::Poll {
         since,

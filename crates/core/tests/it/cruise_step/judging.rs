@@ -7,7 +7,7 @@ use drive_core::ids::{BranchName, CommitSha, PrNumber, TaskId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     ContractCheck, DoneWhen, Effect, EffectResult, JudgeCheck, Level, LineAnswer, Makes, Opinion,
-    Phase, PhaseTerms, Published, Receipt, ReceiptResult, Stage, Timer, WholeTerms, fold,
+    Phase, PhaseTerms, Published, Receipt, ReceiptResult, Shows, Stage, Timer, WholeTerms, fold,
 };
 
 const MET: &str = r#"{"tasks": [{"id": "login", "status": "implemented",
@@ -28,7 +28,7 @@ fn whole(level: Level) -> WholeTerms {
         contract: vec![ContractCheck {
             task: TaskId::new("login"),
             id: "runs".into(),
-            criterion: "it runs".into(),
+            shows: Shows::Criterion("it runs".into()),
             command: vec!["./login".into(), "ann".into()],
             exit: 0,
             contains: None,
@@ -105,7 +105,12 @@ fn is_merged(scene: &Scene) -> bool {
 
 fn left(scene: &Scene) -> String {
     assert!(!is_merged(scene));
-    scene.cruise().whole.left.clone().unwrap_or_default()
+    scene
+        .cruise()
+        .whole
+        .left
+        .clone()
+        .map_or_else(String::new, |left| left.why)
 }
 
 fn validators(scene: &Scene) -> usize {

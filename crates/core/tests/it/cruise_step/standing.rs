@@ -101,6 +101,7 @@ fn a_cruise_with_one_task_that_needs_a_person_needs_you_though_others_work() {
     let its = standing(&run, &[]);
     assert_eq!(its.group, Group::NeedsYou);
     assert!(its.reason.unwrap().contains("3 rounds are used"));
+    assert_eq!(its.command, some("drive runs extend r1+login --rounds 3"));
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn an_old_approval_does_not_outweigh_what_a_person_wrote_right_before_the_merge(
         });
     }
     assert_eq!(scene.acts("merge").len(), 1, "{:?}", scene.names());
-    let left = scene.cruise().whole.left.clone().unwrap();
+    let left = scene.cruise().whole.left.clone().unwrap().why;
     assert!(
         left.contains("wrote right before the merge: wait"),
         "{left}"

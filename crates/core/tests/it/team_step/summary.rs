@@ -6,7 +6,7 @@ use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end};
 use drive_core::forge::{CommentRef, Surface};
 use drive_core::problem::{Kind, Problem};
 use drive_core::review::LastWord;
-use drive_core::run::{Effect, EffectResult, Event, ForgeAct, RunKind, step};
+use drive_core::run::{Effect, EffectResult, Event, ForgeAct, PostKey, RunKind, step};
 use drive_core::settings::TeamMode;
 
 fn summaries(scene: &Scene) -> Vec<(&str, Option<CommentRef>)> {
@@ -102,7 +102,7 @@ fn a_stop_or_kill_while_the_first_summary_is_posted_finds_it_again_by_its_key() 
         let again = Effect::OnForge {
             pr,
             act,
-            idempotency_key: Some(key.as_str().to_owned().into()),
+            idempotency_key: Some(PostKey::Step(key.as_str().to_owned())),
         };
         assert_eq!(scene.performed_as("summarize").first(), Some(&&again));
         let anew = summaries(&scene)

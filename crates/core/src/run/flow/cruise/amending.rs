@@ -4,7 +4,7 @@
 
 use super::super::super::model::{
     Ask, Build, BuildStage, BuildTerms, Child, ChildState, Diagnosis, Effect, Flow, LineAct,
-    LineTerms, OutcomeStatus, Run, RunMessage, TaskRecord, TaskState, Timer,
+    LineTerms, Listening, OutcomeStatus, Run, RunMessage, TaskRecord, TaskState, Timer,
 };
 use super::super::{budget, shutdown, tree};
 use super::asks::{hand_down, skip};
@@ -46,7 +46,8 @@ pub(super) fn listen(run: &mut Run, terms: &BuildTerms, line_terms: &LineTerms) 
         return;
     };
     let is_open = build.tasks.values().any(|task| !task.is_through());
-    let is_wanted = build.stage == BuildStage::Building && !build.amending.given_up && is_open;
+    let may_start = build.amending.listening != Listening::GivenUp;
+    let is_wanted = build.stage == BuildStage::Building && may_start && is_open;
     if !is_wanted || amending_run(run).is_some() {
         return;
     }
@@ -64,7 +65,7 @@ pub(super) fn listen(run: &mut Run, terms: &BuildTerms, line_terms: &LineTerms) 
     }
     with_build(run, |build| {
         build.amending.runs = number;
-        build.amending.dismissed = false;
+        build.amending.listening = Listening::On;
     });
     let id = order::amending_id(&run.id, number);
     tree::start(run, (id, order::amending_task()), request, share);
@@ -77,7 +78,8 @@ pub(super) fn dismiss(run: &mut Run) -> bool {
     };
     let mut is_asked = false;
     with_build(run, |build| {
-        is_asked = std::mem::replace(&mut build.amending.dismissed, true);
+        let before = std::mem::replace(&mut build.amending.listening, Listening::Dismissed);
+        is_asked = before == Listening::Dismissed;
     });
     if !is_asked {
         let ask = Ask::Conclude;
@@ -152,7 +154,7 @@ fn listener_ended(
         return false;
     };
     let is_building = matches!(build.stage, BuildStage::Building | BuildStage::Probing);
-    if build.amending.dismissed || build.amending.given_up || !is_building {
+    if build.amending.listening != Listening::On || !is_building {
         return false;
     }
     match failure {
@@ -170,7 +172,7 @@ fn listener_ended(
             true
         }
         failure => {
-            build.amending.given_up = true;
+            build.amending.listening = Listening::GivenUp;
             let why = failure.map_or_else(|| "it was stopped".to_owned(), |one| one.to_string());
             run.warnings.push(format!(
                 "comments are not read while tasks are built: {why}. They are answered after all tasks \

@@ -32,7 +32,7 @@ End your last message with a note for those who build on this, as one JSON block
 
 /// What the agent of a task is told: the task, what must be true, what came before, and what went
 /// wrong.
-pub(super) fn told(build: &Build, task: &PlanTask, record: &TaskRecord) -> String {
+pub(super) fn describe_task(build: &Build, task: &PlanTask, record: &TaskRecord) -> String {
     let mut text = format!("{}\n\n{}\n", task.title, task.description);
     text.push_str("\nIt is done when:\n");
     for entry in &task.acceptance {
@@ -206,7 +206,7 @@ mod tests {
     fn a_task_is_told_what_the_tasks_before_it_left_and_others_are_not() {
         let build = noted(0);
         let after = TaskRecord::new("Build b".to_owned(), vec![TaskId::new("a")]);
-        let text = told(&build, &planned("b"), &after);
+        let text = describe_task(&build, &planned("b"), &after);
         for words in [
             "a (Build a):\n````\nAdded:\n- parse: reads a line\nPassed, it says:\n- make test\nLeft undone:\n- ``` ends no fence\n````",
             "\"undone\": [\"what is left undone\"]",
@@ -214,15 +214,15 @@ mod tests {
             assert!(text.contains(words), "{text}");
         }
         let alone = TaskRecord::new("Build b".to_owned(), Vec::new());
-        assert!(!told(&build, &planned("b"), &alone).contains("parse"));
+        assert!(!describe_task(&build, &planned("b"), &alone).contains("parse"));
     }
 
     #[test]
     fn every_task_is_told_the_newest_notes_of_the_cruise_within_a_bound() {
         let alone = TaskRecord::new("Build b".to_owned(), Vec::new());
-        let text = told(&noted(100), &planned("b"), &alone);
+        let text = describe_task(&noted(100), &planned("b"), &alone);
         assert!(text.contains("- note 99 x") && !text.contains("- note 0 x"));
         assert!(text.len() < LONGEST_SCRATCHPAD + 2_000, "{}", text.len());
-        assert!(!told(&noted(0), &planned("b"), &alone).contains("Notes of this cruise"));
+        assert!(!describe_task(&noted(0), &planned("b"), &alone).contains("Notes of this cruise"));
     }
 }

@@ -1,6 +1,6 @@
 //! The checks of a plan that programs perform.
 
-use super::super::super::model::{Build, ContractCheck, JudgeCheck, TaskState};
+use super::super::super::model::{Build, ContractCheck, JudgeCheck, Shows, TaskState};
 use crate::ids::TaskId;
 use crate::plan::Check;
 
@@ -14,7 +14,7 @@ pub(super) fn contract(build: &Build, counts: impl Fn(&TaskId) -> bool) -> Vec<C
                 checks.push(ContractCheck {
                     task: task.id.clone(),
                     id: entry.id.clone(),
-                    criterion: entry.text.clone(),
+                    shows: Shows::Criterion(entry.text.clone()),
                     command: one.command.clone(),
                     exit: one.expect.exit,
                     contains: one.expect.contains.clone(),

@@ -5,7 +5,7 @@ use super::super::super::model::{
     PhaseTerms, PlanFrom, Publish, Request, Run, RunKind, TaskOrder, TaskScope, WholeTerms,
 };
 use super::super::tree;
-use super::briefing::told;
+use super::briefing::describe_task;
 use super::contract::judged;
 use crate::agent::answer::title_of;
 use crate::ids::{BranchName, RunId, TaskId};
@@ -169,7 +169,7 @@ pub(super) fn request_of(run: &Run, terms: &BuildTerms, task: &TaskId) -> Option
     let phase = phase_terms(line_terms, planned, &branch);
     let request = Request {
         kind: RunKind::Team(Box::new(phase)),
-        task: told(build, planned, record),
+        task: describe_task(build, planned, record),
         base_sha: line.tip.clone(),
         base_branch: Some(line.branch.clone()),
         branch,

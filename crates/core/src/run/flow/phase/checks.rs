@@ -2,7 +2,7 @@
 //! has not ended is waited for, within a limit.
 
 use super::super::super::model::{
-    DoneWhen, Makes, OutcomeStatus, PostKey, Remark, ReviewOf, Stage,
+    DoneWhen, Makes, OutcomeStatus, PostKey, Reading, Remark, ReviewOf, Stage,
 };
 use super::super::kit::show_hint;
 use super::PhaseFlow;
@@ -93,7 +93,7 @@ impl PhaseFlow<'_> {
             return false;
         }
         // The next reading is the one that concludes.
-        self.state.watch.whole = true;
+        self.state.watch.wants = Reading::Whole;
         self.state.stage = Stage::Watching;
         true
     }

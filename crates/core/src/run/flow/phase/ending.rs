@@ -33,7 +33,7 @@ impl PhaseFlow<'_> {
     pub(super) fn post_limit(&mut self) {
         let limit = self.state.limit().unwrap_or_default();
         let body = limit_comment(limit, self.run, &self.state.ledger);
-        self.told_by_limit();
+        self.mark_told_by_limit();
         let mut key = format!("limit/{}/{}", self.state.rounds, self.state.extra_rounds);
         if self.run.granted.is_some() {
             // The same rounds may meet the limit of a raised budget again.

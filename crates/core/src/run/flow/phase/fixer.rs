@@ -69,14 +69,14 @@ impl PhaseFlow<'_> {
             thread,
         }));
         let plan_error = match &self.state.plan {
-            PlanCheck::Invalid { errors } => Some(errors.as_str()),
+            PlanCheck::Invalid { errors } => Some(errors.to_string()),
             PlanCheck::Valid { .. } | PlanCheck::Unread => None,
         };
         self.terms.prompts.render(&Prompt::Fix {
             task: &self.request.task,
             plan_path: self.terms.is_about_plan().then_some(PLAN_PATH),
             comments: &comments,
-            plan_error,
+            plan_error: plan_error.as_deref(),
             round,
         })
     }

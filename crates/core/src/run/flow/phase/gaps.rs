@@ -1,7 +1,7 @@
 //! Acceptance criteria that the commits of a cruise do not meet.
 
 use super::super::super::model::{
-    AuditFinding, Checked, JudgedEntry, Level, Receipt, ReceiptResult, WholeTerms,
+    AuditFinding, Checked, ContractCheck, JudgedEntry, Level, Receipt, ReceiptResult, WholeTerms,
 };
 use crate::agent::answer::ProofCommand;
 use crate::ids::TaskId;
@@ -89,7 +89,7 @@ fn of_receipt<'a>(whole: &'a WholeTerms, one: &'a Receipt) -> Gap<'a> {
         subject: Subject::Entry {
             task: &one.task,
             id: &one.id,
-            criterion: check.map_or("", |check| check.criterion.as_str()),
+            criterion: check.and_then(ContractCheck::criterion).unwrap_or_default(),
         },
         why: one.why.as_deref(),
         receipt: Some(one),

@@ -2,8 +2,8 @@
 //! changes is passed over. What stands in the way is said where people look.
 
 use super::super::super::model::{
-    Approved, DoneWhen, Effect, EffectResult, Entry, ForgeAct, Heard, Life, Objected,
-    OutcomeStatus, Pause, PostKey, Stage, Timer,
+    Approved, DoneWhen, Effect, EffectResult, Entry, ForgeAct, LastReading, Life, Objected,
+    OutcomeStatus, Pause, PostKey, Reading, Stage, Timer,
 };
 use super::PhaseFlow;
 use super::texts::{MOST_LISTED, objection_comment, voided_comment, waits_reply};
@@ -24,28 +24,29 @@ impl PhaseFlow<'_> {
     /// Whether the last reading was a whole one of the commit that is published, complete and recent.
     pub(super) fn is_heard(&self) -> bool {
         let watch = &self.state.watch;
-        watch.heard.as_ref().is_some_and(|heard| {
+        watch.last_reading.as_ref().is_some_and(|last| {
             // An owner may have died since, and the next one come hours later.
-            let mut at = heard.at.into_iter();
+            let mut at = last.at.into_iter();
             let is_recent = at.any(|at| (at..=after(at, HEARD_FOR)).contains(&self.now));
-            watch.fresh && is_recent && heard.is_whole && heard.head == self.state.pushed
+            let is_whole = last.reading == Reading::Whole;
+            watch.fresh && is_recent && is_whole && last.head == self.state.pushed
         })
     }
 
     /// Reads everything before a conclusion. Returns whether that is still to be done.
     pub(super) fn hear_first(&mut self) -> bool {
         if self.run.work.pull_request.is_none() || self.is_heard() {
-            self.state.watch.unheard = 0;
+            self.state.watch.failed_readings = 0;
             return false;
         }
-        if self.state.watch.unheard >= MOST_UNHEARD && !self.terms.is_watched() {
+        if self.state.watch.failed_readings >= MOST_UNHEARD && !self.terms.is_watched() {
             self.end_unheard();
             return true;
         }
-        self.state.watch.whole = true;
+        self.state.watch.wants = Reading::Whole;
         self.state.stage = Stage::Polling;
         // After a failure the next try waits for its time.
-        let is_failing = self.state.watch.unheard > 0;
+        let is_failing = self.state.watch.failed_readings > 0;
         if !(is_failing && self.run.timers.contains_key(&Timer::Poll)) {
             self.poll();
         }
@@ -53,23 +54,32 @@ impl PhaseFlow<'_> {
     }
 
     /// Takes down how complete a reading was.
-    pub(super) fn note_reading(&mut self, is_whole: bool, missing: Option<&String>) {
+    pub(super) fn note_reading(
+        &mut self,
+        head: Option<CommitSha>,
+        is_whole: bool,
+        missing: Option<&String>,
+    ) {
         let watch = &mut self.state.watch;
-        let head = watch.asking.take();
+        let was_wanted = watch.wants == Reading::Whole && is_whole;
         watch.trouble = missing.cloned();
         if missing.is_some() {
-            watch.heard = None;
-            watch.unheard += u32::from(watch.whole && is_whole);
+            watch.last_reading = None;
+            watch.failed_readings += u32::from(was_wanted);
             return;
         }
         // One that is still wanted is not replaced by what changed.
-        watch.whole &= !is_whole;
-        watch.heard = Some(Heard {
+        let mut reading = Reading::Changes;
+        if is_whole {
+            reading = Reading::Whole;
+            watch.wants = Reading::Changes;
+        }
+        watch.last_reading = Some(LastReading {
             head,
-            is_whole,
+            reading,
             at: Some(self.now),
         });
-        watch.unheard = 0;
+        watch.failed_readings = 0;
         if is_whole {
             let wait = watch.whole_backoff.next_wait();
             watch.whole_at = Some(after(self.now, wait));
@@ -80,9 +90,8 @@ impl PhaseFlow<'_> {
     pub(super) fn note_unread(&mut self, problem: &Problem) {
         let watch = &mut self.state.watch;
         watch.trouble = Some(problem.to_string());
-        watch.asking = None;
-        watch.heard = None;
-        watch.unheard += u32::from(watch.whole);
+        watch.last_reading = None;
+        watch.failed_readings += u32::from(watch.wants == Reading::Whole);
     }
 
     /// Nobody can tell what people wrote: a person concludes.
@@ -204,7 +213,7 @@ impl PhaseFlow<'_> {
     }
 
     /// Everybody whose comment the limit's own text lists is told by it.
-    pub(super) fn told_by_limit(&mut self) {
+    pub(super) fn mark_told_by_limit(&mut self) {
         let open = self.state.ledger.open().take(MOST_LISTED);
         let open = open.map(|entry| entry.key.clone());
         let open: Vec<CommentVersion> = open.collect();

@@ -4,8 +4,8 @@
 //! of their work. Its answer is bound to the commit: for another one it is asked again.
 
 use super::super::super::model::{
-    AgentJob, Checked, Effect, EffectResult, HoldFor, JudgeCheck, Level, LineAct, Opinion,
-    OutcomeStatus, Stage, Validation,
+    AgentJob, Checked, ContractCheck, Effect, EffectResult, HoldFor, JudgeCheck, Level, LineAct,
+    Opinion, OutcomeStatus, Stage, Validation,
 };
 use super::super::kit::no_commit;
 use super::PhaseFlow;
@@ -119,7 +119,7 @@ impl PhaseFlow<'_> {
                 ShownReceipt {
                     task: one.task.as_str(),
                     id: &one.id,
-                    text: check.map_or("", |check| check.criterion.as_str()),
+                    text: check.and_then(ContractCheck::criterion).unwrap_or_default(),
                     command: check.map_or(&[], |check| check.command.as_slice()),
                     result: one.result.name(),
                     output: &one.output,

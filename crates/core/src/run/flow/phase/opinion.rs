@@ -5,7 +5,7 @@
 
 use super::super::super::model::{
     AuditFinding, Confirmed, ContractCheck, JudgeCheck, JudgedEntry, Opinion, Receipt,
-    ReceiptResult,
+    ReceiptResult, Shows,
 };
 use crate::agent::answer::{Cited, EntryClaim, ProofCommand, Standing, ValidatorAnswer};
 use crate::ids::TaskId;
@@ -93,7 +93,7 @@ fn check((task, id): (&str, &str), proof: &ProofCommand) -> ContractCheck {
     ContractCheck {
         task: TaskId::new(task),
         id: id.to_owned(),
-        criterion: String::new(),
+        shows: Shows::Claim,
         command: proof.command.clone(),
         exit: proof.exit,
         contains: proof.contains.clone(),

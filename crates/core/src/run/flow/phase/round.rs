@@ -16,7 +16,7 @@ use super::texts::{DROPPED_MESSAGE, LEFT_MESSAGE, fix_message, plan_message};
 use crate::agent::answer::{read_fixer, read_handoff, without_handoff};
 use crate::agent::{AgentOutcome, Ending};
 use crate::ids::EffectKey;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanErrors};
 use crate::problem::{Class, Kind, Problem};
 use crate::review::Move;
 
@@ -233,12 +233,10 @@ impl PhaseFlow<'_> {
     fn plan_read(&mut self, round: Round, text: Option<&str>) {
         let plan = match text.map(Plan::parse) {
             None => PlanCheck::Invalid {
-                errors: format!("no `{PLAN_PATH}` on the branch"),
+                errors: PlanErrors::one(None, format!("no `{PLAN_PATH}` on the branch")),
             },
             Some(Ok(plan)) => PlanCheck::Valid { plan },
-            Some(Err(errors)) => PlanCheck::Invalid {
-                errors: errors.to_string(),
-            },
+            Some(Err(errors)) => PlanCheck::Invalid { errors },
         };
         self.take_check(&round, plan);
         self.publish(round);

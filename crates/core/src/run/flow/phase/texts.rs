@@ -21,6 +21,7 @@ use crate::forge::part::{outcome, own, unmarked};
 use crate::forge::text::{BODY_CHARS, first_line, fit, plain_line, quoted};
 use crate::ids::CommitSha;
 use crate::markdown::code;
+use crate::plan::PlanErrors;
 use crate::problem::Kind;
 use crate::prompts::fenced;
 use crate::review::LastWord;
@@ -189,18 +190,14 @@ pub(super) fn voided_comment(approved: &Approved, head: &CommitSha) -> String {
 }
 
 /// What a plan waits for whose errors no fixer corrects.
-pub(super) fn unsound_comment(errors: &str, rounds: u32, run: &Run) -> String {
+pub(super) fn unsound_comment(errors: &PlanErrors, rounds: u32, run: &Run) -> String {
     let root = root_id(&run.id);
-    let branch = run
-        .work
-        .branch
-        .as_ref()
-        .map_or("", |branch| branch.as_str());
-    let errors = fenced(errors, "text");
+    let place = run.on_branch();
+    let errors = fenced(&errors.to_string(), "text");
     format!(
         "The plan has the same errors after {rounds} fixer rounds, so no fixer tries again:\n\n\
          {errors}\n\n\
-         To continue, correct `{PLAN_PATH}` on branch `{branch}`, or comment here what to change. \
+         To continue, correct `{PLAN_PATH}` {place}, or comment here what to change. \
          `drive cruise fix {root}` starts one more fixer, `drive cruise cleanup {root}` ends the \
          cruise."
     )
@@ -359,7 +356,7 @@ pub(super) fn pull_request_body(
             }
         }
         PlanCheck::Invalid { errors } => {
-            let errors = fenced(errors, "text");
+            let errors = fenced(&errors.to_string(), "text");
             let _ = write!(text, "\nThe plan is not valid yet:\n\n{errors}\n");
         }
     }

@@ -3,6 +3,7 @@
 use super::super::super::model::{Pause, PlanCheck, PostKey, Round, RoundJob};
 use super::PhaseFlow;
 use super::texts::unsound_comment;
+use crate::plan::PlanErrors;
 use std::collections::BTreeSet;
 
 /// After how many rounds without progress no fixer tries again.
@@ -55,11 +56,8 @@ fn is_same(before: &PlanCheck, after: &PlanCheck) -> bool {
     }
 }
 
-/// The errors without their lines.
-fn parts(errors: &str) -> BTreeSet<&str> {
-    let lines = errors.lines().map(|line| match line.split_once(": ") {
-        Some((place, error)) if place.starts_with("- line ") => error,
-        Some(_) | None => line,
-    });
-    lines.collect()
+/// The errors without their lines, and how many more there are.
+fn parts(errors: &PlanErrors) -> (BTreeSet<&str>, usize) {
+    let messages = errors.list().iter().map(|error| error.message.as_str());
+    (messages.collect(), errors.more())
 }

@@ -2,8 +2,8 @@
 //! agents work, so that a pull request which a person closes or merges stops them.
 
 use super::super::super::model::{
-    ClosingPost, DoneWhen, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Halt, OutcomeStatus,
-    PhaseEnd, PollResult, PostKey, Stage, Timer,
+    Asking, ClosingPost, DoneWhen, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Halt,
+    OutcomeStatus, PhaseEnd, PollResult, PostKey, Reading, Stage, Timer,
 };
 use super::PhaseFlow;
 use super::ending::post;
@@ -22,26 +22,32 @@ impl PhaseFlow<'_> {
     /// Polls the pull request now. One poll at a time.
     pub(in crate::run) fn poll(&mut self) {
         if self.is_pending(|act| matches!(act, ForgeAct::Poll { .. })) {
-            self.state.watch.again = true;
+            if let Some(asking) = &mut self.state.watch.asking {
+                asking.again = true;
+            }
             return;
         }
         self.run.timers.remove(&Timer::Poll);
         let watch = &mut self.state.watch;
         let is_due = watch.whole_at.is_some_and(|at| at <= self.now);
-        let since = watch.cursor.filter(|_| !(watch.whole || is_due));
+        let since = watch
+            .cursor
+            .filter(|_| watch.wants == Reading::Changes && !is_due);
         // An approval that counts later than it was read may have been taken back meanwhile, and so may
         // a request for changes.
         let has_opinions = !(watch.approvals.is_empty() && watch.objections.is_empty());
         let approvals = since.is_none() || has_opinions;
-        watch.asking.clone_from(&self.state.pushed);
-        let checks = self.state.pushed.clone();
+        let head = self.state.pushed.clone();
+        let checks = head.clone();
         let checks = checks.filter(|_| self.wants_checks(since.is_none()));
         let poll = ForgeAct::Poll {
             since,
             approvals,
             checks,
         };
-        self.on_forge(poll, None);
+        if self.on_forge(poll, None) {
+            self.state.watch.asking = Some(Asking { head, again: false });
+        }
     }
 
     /// Whether such an act is under way.
@@ -72,11 +78,14 @@ impl PhaseFlow<'_> {
 
     pub(in crate::run) fn polled(&mut self, is_whole: bool, result: EffectResult) {
         let mut failed = false;
+        let asked = self.state.watch.asking.take();
+        let again = asked.as_ref().is_some_and(|asked| asked.again);
         if let EffectResult::OnForge {
             answer: ForgeAnswer::Polled { poll },
         } = result
         {
-            self.note_reading(is_whole, poll.missing.as_ref());
+            let head = asked.and_then(|asked| asked.head);
+            self.note_reading(head, is_whole, poll.missing.as_ref());
             if self.take_up(*poll, is_whole) {
                 return;
             }
@@ -88,12 +97,11 @@ impl PhaseFlow<'_> {
                 self.warn(format!("could not poll the pull request: {problem}"));
             }
         }
-        let again = std::mem::take(&mut self.state.watch.again);
         if !failed && again {
             // A request that came meanwhile must not be judged by an older poll.
             self.poll();
         } else {
-            if self.is_over(failed || self.state.watch.heard.is_none()) {
+            if self.is_over(failed || self.state.watch.last_reading.is_none()) {
                 return self.time_out();
             }
             let pause = self.state.watch.backoff.next_wait();
@@ -177,7 +185,7 @@ impl PhaseFlow<'_> {
         let is_ended = matches!(poll.state, Some(PrState::Merged | PrState::Closed));
         if is_ended && !is_whole && !self.is_landing() {
             // Before the end everything is read.
-            self.state.watch.whole = true;
+            self.state.watch.wants = Reading::Whole;
             self.poll();
             return true;
         }
@@ -283,7 +291,7 @@ impl PhaseFlow<'_> {
             return self.time_out();
         }
         self.state.watch.closing = Some(0);
-        self.state.watch.whole = true;
+        self.state.watch.wants = Reading::Whole;
         self.poll();
     }
 

@@ -5,9 +5,9 @@
 //! it passed, and moves the branch by the same act that lands a task.
 
 use super::super::super::model::{
-    BranchAt, Checked, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, LineAct, LineAnswer,
-    OutcomeStatus, PLAN_PATH, PlanCheck, PostKey, Published, Receipt, ReceiptResult, Remark,
-    ReviewOf, RollBackCost, Round, RoundJob, RoundStep, Stage,
+    BranchAt, Checked, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, Left, LeftBy,
+    LineAct, LineAnswer, OutcomeStatus, PLAN_PATH, PlanCheck, PostKey, Published, Receipt,
+    ReceiptResult, Remark, ReviewOf, RollBackCost, Round, RoundJob, RoundStep, Stage,
 };
 use super::super::kit::{no_branch, no_commit};
 use super::super::proof::{failure_of, is_proof};
@@ -225,7 +225,9 @@ impl PhaseFlow<'_> {
             return;
         }
         let is_approved = self.is_approved_since();
-        let is_free = self.state.whole.blocked && self.standing().is_none();
+        let left = self.state.whole.left.as_ref();
+        let may_change = left.is_some_and(|left| left.by == LeftBy::Circumstances);
+        let is_free = may_change && self.standing().is_none();
         if !(is_approved || is_free) || self.hear_first() {
             return;
         }
@@ -414,8 +416,14 @@ impl PhaseFlow<'_> {
                 self.state.counts.verifications
             ))),
         });
-        self.state.whole.blocked = problem.is_some() && self.standing().is_some();
-        self.state.whole.left = problem.map(|problem| problem.message);
+        let by = match self.standing() {
+            Some(_) => LeftBy::Circumstances,
+            None => LeftBy::Decision,
+        };
+        self.state.whole.left = problem.map(|problem| Left {
+            why: problem.message,
+            by,
+        });
         self.next_announcement(posts);
     }
 

@@ -10,7 +10,7 @@ use crate::prompts::PromptName;
 use crate::review::Seat;
 
 /// What became of one reviewer.
-pub(super) enum Heard {
+pub(super) enum ReviewerOutcome {
     /// Its review counts, with a verdict or without.
     Given(ReviewRecord),
     /// It is asked once more.
@@ -33,16 +33,16 @@ impl PhaseFlow<'_> {
         panel: &Panel,
         key: &EffectKey,
         result: &EffectResult,
-    ) -> Heard {
+    ) -> ReviewerOutcome {
         let mut judgement = Judgement::failed(None);
         if let EffectResult::AgentEnded { outcome, .. } = result {
             if outcome.ending.is_over_budget() {
-                return Heard::Later(Halt::Held);
+                return ReviewerOutcome::Later(Halt::Held);
             }
             let is_held = self.is_held_outage(&outcome.ending) && panel.halt == Some(Halt::Held);
             // Reviewers side by side meet the same outage: it is one.
             if is_held || self.hold_for_outage(&self.terms.reviewer, outcome) {
-                return Heard::Later(Halt::Held);
+                return ReviewerOutcome::Later(Halt::Held);
             }
             if panel.halt.is_none() {
                 self.state.counts.failures = 0;
@@ -62,7 +62,7 @@ impl PhaseFlow<'_> {
             self.state.record.job_failed(key, problem, self.now);
             let is_told = panel.halt == Some(Halt::Overtaken);
             if self.is_overtaken(problem, is_told) {
-                return Heard::Later(Halt::Overtaken);
+                return ReviewerOutcome::Later(Halt::Overtaken);
             }
             judgement.failure = Some(problem.to_string());
         }
@@ -81,9 +81,9 @@ impl PhaseFlow<'_> {
             resolution: None,
         };
         match (judgement.reviewed, &seat.again) {
-            (Reviewed::Unreadable { why }, None) => Heard::Again { record, why },
+            (Reviewed::Unreadable { why }, None) => ReviewerOutcome::Again { record, why },
             (Reviewed::Judged(_) | Reviewed::Unreadable { .. } | Reviewed::Failed, _) => {
-                Heard::Given(record)
+                ReviewerOutcome::Given(record)
             }
         }
     }

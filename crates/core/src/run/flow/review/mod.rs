@@ -26,7 +26,7 @@ use crate::ids::{CommitSha, EffectKey};
 use crate::problem::{Kind, Problem};
 use crate::process::{Layer, LayerName, LayerState};
 use crate::review::{Move, ReviewPlan, Seat, merged};
-use heard::{Heard, has_succeeded};
+use heard::{ReviewerOutcome, has_succeeded};
 use parts::missing;
 
 pub(super) use texts::{MOST_SHOWN, OLDER, review_body, without_severity};
@@ -248,19 +248,21 @@ impl PhaseFlow<'_> {
             return self.seat_reviewers(panel);
         };
         let is_ended = panel.halt == Some(Halt::Completed) && !has_succeeded(result);
-        let mut heard = if is_ended {
-            Heard::Later(Halt::Completed)
+        let mut end = if is_ended {
+            ReviewerOutcome::Later(Halt::Completed)
         } else {
             self.hear(&at.seat, &panel, key, result)
         };
         // Whoever ends later may have seen the commits of others already.
         if panel.halt == Some(Halt::Overtaken) {
-            heard = Heard::Later(Halt::Overtaken);
+            end = ReviewerOutcome::Later(Halt::Overtaken);
         }
-        match heard {
-            Heard::Given(record) => self.enter_review(&panel, &at, record, None),
-            Heard::Again { record, why } => self.enter_review(&panel, &at, record, Some(why)),
-            Heard::Later(halt) => panel.halt = Some(panel.halt.unwrap_or(halt).max(halt)),
+        match end {
+            ReviewerOutcome::Given(record) => self.enter_review(&panel, &at, record, None),
+            ReviewerOutcome::Again { record, why } => {
+                self.enter_review(&panel, &at, record, Some(why))
+            }
+            ReviewerOutcome::Later(halt) => panel.halt = Some(panel.halt.unwrap_or(halt).max(halt)),
         }
         self.seat_reviewers(panel);
     }
