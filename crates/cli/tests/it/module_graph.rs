@@ -116,7 +116,7 @@ fn a_parent_that_uses_its_child_and_is_used_by_it_is_found() {
 }
 
 /// The text of every module that ships, without comments and unit tests.
-pub fn modules(sources: &Path) -> BTreeMap<Module, String> {
+pub(crate) fn modules(sources: &Path) -> BTreeMap<Module, String> {
     let mut found = BTreeMap::new();
     let mut open = vec![sources.to_owned()];
     while let Some(folder) = open.pop() {

@@ -266,7 +266,10 @@ impl Scene {
                 act: ForgeAct::PostComment { body } | ForgeAct::Reply { body, .. },
                 idempotency_key,
                 ..
-            } => Some((body.clone(), idempotency_key.clone().map(Into::into))),
+            } => Some((
+                body.clone(),
+                idempotency_key.as_ref().map(ToString::to_string),
+            )),
             _ => None,
         });
         said.collect()
