@@ -176,6 +176,17 @@ impl Arena {
         }
     }
 
+    /// The description of the pull request with this number.
+    pub(crate) fn body_of(&self, number: u64) -> String {
+        match &self.simulator {
+            None => {
+                let shown = self.stage.drive(&["pr", "show", &number.to_string()]);
+                text(&shown.document["body"])
+            }
+            Some(simulator) => simulator.look(REPO, number).expect("a pull request").body,
+        }
+    }
+
     pub(crate) fn seen(&self) -> Seen {
         self.look().expect("a pull request")
     }

@@ -4,6 +4,7 @@
 mod approvals;
 mod arena;
 mod deaths;
+mod domains;
 mod github;
 mod hearing;
 mod inert;

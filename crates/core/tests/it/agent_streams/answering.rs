@@ -118,7 +118,7 @@ fn acp(role: Role) -> Box<dyn AgentStream> {
     acp_with(StreamSetup { role, ..setup() })
 }
 
-fn acp_with(setup: StreamSetup) -> Box<dyn AgentStream> {
+pub(crate) fn acp_with(setup: StreamSetup) -> Box<dyn AgentStream> {
     acp_stream(
         setup,
         AcpJob {
@@ -139,7 +139,7 @@ pub(crate) fn opened(role: Role) -> Box<dyn AgentStream> {
 }
 
 /// Past its opening, in the middle of its work.
-fn greeted(mut stream: Box<dyn AgentStream>) -> Box<dyn AgentStream> {
+pub(crate) fn greeted(mut stream: Box<dyn AgentStream>) -> Box<dyn AgentStream> {
     tell(
         &mut *stream,
         &json!({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}),

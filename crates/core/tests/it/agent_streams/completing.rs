@@ -1,5 +1,6 @@
 //! A reviewer that says that its review is complete.
 
+use crate::agent_streams::answering::{acp_with, greeted};
 use crate::agent_streams::support::*;
 use drive_core::agent::answer::{Shown, Verdict, read_review};
 use drive_core::agent::stream::{
@@ -18,6 +19,11 @@ fn as_role(role: Role) -> StreamSetup {
 fn push(stream: &mut dyn AgentStream, text: &str) -> Phase {
     stream.push(Stream::Stdout, text.as_bytes());
     stream.phase()
+}
+
+/// One that speaks the protocol, in the middle of its work.
+fn opened_acp(setup: StreamSetup) -> Box<dyn AgentStream> {
+    greeted(acp_with(setup))
 }
 
 /// A message that ends like this, as each agent prints it.
@@ -44,6 +50,16 @@ fn printed(end: &str) -> Vec<(Reader, String)> {
                 .map(|piece| {
                     format!(
                         r#"{{"type":"message","role":"assistant","content":"{piece}","delta":true}}"#
+                    ) + "\n"
+                })
+                .concat(),
+        ),
+        (
+            opened_acp,
+            [SAID, &end[..9], &end[9..]]
+                .map(|piece| {
+                    format!(
+                        r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s1","update":{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"{piece}"}}}}}}}}"#
                     ) + "\n"
                 })
                 .concat(),
