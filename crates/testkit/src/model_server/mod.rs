@@ -20,7 +20,7 @@ mod shared;
 pub use dialect::ToolResult;
 pub use protocol::Protocol;
 pub use record::{Purpose, RecordedRequest};
-pub use script::{Call, FIXED, Fault, Script, Times, Turn, Usage};
+pub use script::{Call, DECLINED, FIXED, Fault, Script, Times, Turn, Usage, WHY_DECLINED};
 
 use shared::Shared;
 use std::io;

@@ -57,7 +57,13 @@ impl Script {
             .cloned()
             .unwrap_or_else(|| Turn::text("done"));
         if turn.text.contains(FIXED) {
-            turn.text = turn.text.replace(FIXED, &all_fixed(opening));
+            turn.text = turn
+                .text
+                .replace(FIXED, &all_answered(opening, "fixed", None));
+        }
+        if turn.text.contains(DECLINED) {
+            let answer = all_answered(opening, "declined", Some(WHY_DECLINED));
+            turn.text = turn.text.replace(DECLINED, &answer);
         }
         turn
     }
@@ -66,14 +72,22 @@ impl Script {
 /// Stands in a text for the answer that every comment of the prompt is fixed.
 pub const FIXED: &str = "{{fixed}}";
 
+/// Stands in a text for the answer that every comment of the prompt is declined, for one reason.
+pub const DECLINED: &str = "{{declined}}";
+/// That reason.
+pub const WHY_DECLINED: &str = "Two is what the task says.";
+
 /// Such an answer, to the comments of lines such as ``Comment `inline-7` by ann, ...``.
-fn all_fixed(prompt: &str) -> String {
+fn all_answered(prompt: &str, action: &str, note: Option<&str>) -> String {
     let after = prompt.split("Comment `").skip(1);
     let ids = after
         .filter_map(|rest| rest.split_once("` by "))
         .map(|(id, _)| id);
     let is_id = |id: &&str| !id.is_empty() && !id.contains(char::is_whitespace);
-    let answer = |id: &str| serde_json::json!({"id": id, "action": "fixed"});
+    let answer = |id: &str| match note {
+        None => serde_json::json!({"id": id, "action": action}),
+        Some(note) => serde_json::json!({"id": id, "action": action, "note": note}),
+    };
     let comments: Vec<serde_json::Value> = ids.filter(is_id).map(answer).collect();
     serde_json::json!({ "comments": comments }).to_string()
 }

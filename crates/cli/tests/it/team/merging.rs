@@ -2,7 +2,7 @@
 
 use crate::stage::{APPROVES, Ended, PRIMARY, TASK, ended};
 use crate::team::arena::{Arena, REPO, on_both_forges, until};
-use crate::team::play::Play;
+use crate::team::play::{Judge, Play};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -73,7 +73,7 @@ fn pushed_to(file: &str, words: &str) -> (Arena, String, String) {
     let arena = Arena::simulated();
     let waits = arena.waits_in("TechnicalFeasibility", APPROVES);
     let pushed = arena.stage.path("agents/pushed");
-    let primary = Play::primary_script().replace(
+    let primary = Play::from(Judge::Approves).primary_script().replace(
         "fixer)",
         &format!("fixer) n=0; while [ ! -e {pushed:?} ] && [ $n -lt 600 ]; do n=$((n + 1)); sleep 0.1; done;"),
     );

@@ -8,7 +8,6 @@ mod domains;
 mod github;
 mod hearing;
 mod inert;
-mod insisting;
 mod locks;
 mod matrix;
 mod measuring;

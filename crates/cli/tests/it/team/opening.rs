@@ -2,7 +2,7 @@
 
 use crate::stage::{LOCAL, Stage};
 use crate::team::arena::{Arena, REPO};
-use crate::team::play::Play;
+use crate::team::play::{Play, is_review};
 use drive_testkit::github::Simulator;
 use drive_testkit::interop::{AgentClis, AgentHome, Cli};
 use drive_testkit::model_server::ModelServer;
@@ -62,11 +62,16 @@ impl Opening {
                     (Hub::Local, Cli::Codex) => Cli::Claude.name(),
                     (Hub::Local | Hub::Simulated, _) => "namer",
                 };
-                let stage = real.stage(&clis, namer, &forge, origin.as_deref());
+                let stage = real.stage(&play, &clis, namer, &forge, origin.as_deref());
                 (stage, Some(real))
             }
         };
         fs::write(stage.path("repo/.git/info/exclude"), "*.log\ndrive.toml\n").unwrap();
+        if play.refutes.is_some() {
+            let path = stage.path("repo/drive.toml");
+            let settings = fs::read_to_string(&path).unwrap();
+            fs::write(path, settings.replace("refute = false", "refute = true")).unwrap();
+        }
         let arena = Arena {
             stage,
             simulator,
@@ -82,7 +87,7 @@ fn play_scripts(play: &Play, forge: &str, origin: Option<&str>) -> Stage {
     let (says, go) = (stage.path("agents/says"), stage.path("agents/go"));
     let (reviewer, said) = play.reviewer_script(&says, &go);
     stage.script("says", &said);
-    stage.script("primary", &Play::primary_script());
+    stage.script("primary", &play.primary_script());
     stage.script("reviewer", &reviewer);
     stage
 }
@@ -137,15 +142,24 @@ impl Real {
     }
 
     /// Claude, the reviewer, and this namer, with an environment that has nothing else.
-    fn stage(&self, clis: &AgentClis, namer: &str, forge: &str, origin: Option<&str>) -> Stage {
+    fn stage(
+        &self,
+        play: &Play,
+        clis: &AgentClis,
+        namer: &str,
+        forge: &str,
+        origin: Option<&str>,
+    ) -> Stage {
         let (mut settings, mut variables) = (String::new(), Vec::new());
-        for cli in [Cli::Claude, self.reviewer] {
+        let both = [Cli::Claude, self.reviewer];
+        let is_one = self.reviewer == Cli::Claude;
+        for cli in both.into_iter().skip(usize::from(is_one)) {
             let own = self.home.environment(cli, clis, &self.server).unwrap();
             settings += &agent(cli, clis, &own, self.server.address());
             variables.extend(own);
         }
         let stage = Stage::of_agents(variables, origin);
-        stage.script("namer", &Play::primary_script());
+        stage.script("namer", &play.primary_script());
         stage.settle(&format!(
             "[spawn-team]\nprimary_llm = {:?}\nreviewer_llm = {:?}\nnamer_llm = {namer:?}\n\
              {LIMITS}{forge}{settings}{}",
@@ -159,6 +173,15 @@ impl Real {
     /// What a held reviewer waits for.
     pub(crate) fn go(&self) -> PathBuf {
         self.home.root().join("go")
+    }
+
+    /// What reviewers were asked, oldest first.
+    pub(crate) fn reviewer_prompts(&self) -> Vec<String> {
+        let protocol = Some(self.reviewer.protocol());
+        let turns = self.server.turns().into_iter();
+        let asked = turns.filter(|turn| turn.protocol == protocol);
+        let prompts = asked.map(|turn| turn.prompt);
+        prompts.filter(|prompt| is_review(prompt)).collect()
     }
 
     /// What the reviewer's tools answered to its model.

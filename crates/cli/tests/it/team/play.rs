@@ -3,8 +3,10 @@
 
 use crate::stage::PRIMARY;
 use drive_testkit::interop::Cli;
-use drive_testkit::model_server::{Call, FIXED as ALL_FIXED, Fault, Script, Turn};
-use serde_json::json;
+use drive_testkit::model_server::{
+    Call, DECLINED as ALL_DECLINED, FIXED as ALL_FIXED, Fault, Script, Turn, WHY_DECLINED,
+};
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// What the coder leaves in the folder but not in git, so that no other checkout could show it.
@@ -25,8 +27,14 @@ mod asked {
     pub(super) const FIX: &str = "Address the comments below on the work";
     pub(super) const REVIEW: &str = "Review the work of another agent";
     pub(super) const REVIEW_DOMAIN: &str = "for one domain only: ";
+    pub(super) const REFUTE: &str = "Try to refute each of them";
     /// The diff after a fix.
     pub(super) const FIXED: &str = "+fixed";
+}
+
+/// Whether a prompt asks for a review.
+pub(crate) fn is_review(prompt: &str) -> bool {
+    prompt.contains(asked::REVIEW) || prompt.contains(asked::REVIEW_DOMAIN)
 }
 
 /// A coder writes three lines; a fixer appends one, and resolves a conflict by keeping what both
@@ -35,13 +43,31 @@ pub(crate) struct Play {
     pub(crate) reviewer: Judge,
     /// The domain whose reviewer waits until it may go on; an empty one is the review of everything.
     pub(crate) waits_in: Option<&'static str>,
+    pub(crate) fixer: Fixer,
+    /// What the coder does besides, as a command.
+    pub(crate) besides: &'static str,
+    /// Why the first finding does not hold, where an agent is asked to refute them.
+    pub(crate) refutes: Option<&'static str>,
+}
+
+/// What a fixer does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fixer {
+    Fixes,
+    /// Changes nothing, and says why.
+    Declines,
 }
 
 /// What a reviewer does.
 pub(crate) enum Judge {
     Approves,
     /// Finds these until the change was fixed.
-    Finds(Vec<serde_json::Value>),
+    Finds(Vec<Value>),
+    /// Finds these in this domain until the change was fixed, and approves in all others. The review of
+    /// everything has no name.
+    FindsIn(&'static str, Vec<Value>),
+    /// Says that this domain does not apply, and approves in all others.
+    NotApplicableIn(&'static str),
     /// Says this, whatever it sees.
     Says(String),
     /// Ends without an answer in this domain, and approves in all others.
@@ -55,6 +81,9 @@ impl From<Judge> for Play {
         Self {
             reviewer,
             waits_in: None,
+            fixer: Fixer::Fixes,
+            besides: ":",
+            refutes: None,
         }
     }
 }
@@ -68,16 +97,42 @@ impl Judge {
     }
 }
 
-fn needs_changes(suggestions: &[serde_json::Value]) -> String {
-    let answer = json!({"verdict": "needs_changes", "suggestions": suggestions});
+fn needs_changes(suggestions: &[Value]) -> Value {
+    json!({"verdict": "needs_changes", "suggestions": suggestions})
+}
+
+fn not_applicable() -> Value {
+    json!({"verdict": "not_applicable"})
+}
+
+fn refutes(why: &str) -> Value {
+    json!({"findings": [{"id": "finding-1", "holds": false, "why": why}]})
+}
+
+fn block(answer: &Value) -> String {
     format!("```json\n{answer}\n```\n")
 }
 
 impl Play {
     /// The primary as a script.
-    pub(crate) fn primary_script() -> String {
-        PRIMARY
-            .replace("coder)", &format!("coder) echo '{NOTES}' > notes.log;"))
+    pub(crate) fn primary_script(&self) -> String {
+        let primary = match self.fixer {
+            Fixer::Fixes => PRIMARY.to_owned(),
+            Fixer::Declines => PRIMARY
+                .replace(
+                    "echo fixed >> greet.txt; echo \"Appended.\"",
+                    "echo \"No.\"",
+                )
+                .replace(
+                    r#""action": "fixed""#,
+                    &format!(r#""action": "declined", "note": "{WHY_DECLINED}""#),
+                ),
+        };
+        primary
+            .replace(
+                "coder)",
+                &format!("coder) echo '{NOTES}' > notes.log; {};", self.besides),
+            )
             .replace(
                 "fixer)",
                 &format!("fixer) if grep -q '<<<<<<<' greet.txt; then {KEEP_BOTH}; exit; fi;"),
@@ -90,7 +145,20 @@ impl Play {
             Judge::Approves => (APPROVE.to_owned(), String::new()),
             Judge::Finds(suggestions) => (
                 format!("if grep -q fixed greet.txt; then {APPROVE}; else cat {says:?}; fi"),
-                needs_changes(suggestions),
+                block(&needs_changes(suggestions)),
+            ),
+            Judge::FindsIn(domain, suggestions) => (
+                format!(
+                    "if [ \"$DRIVE_DOMAIN\" = {domain:?} ] && ! grep -q fixed greet.txt; then cat {says:?}; \
+                     else {APPROVE}; fi"
+                ),
+                block(&needs_changes(suggestions)),
+            ),
+            Judge::NotApplicableIn(domain) => (
+                format!(
+                    "if [ \"$DRIVE_DOMAIN\" = {domain:?} ]; then cat {says:?}; else {APPROVE}; fi"
+                ),
+                block(&not_applicable()),
             ),
             Judge::Says(text) => (format!("cat {says:?}"), text.clone()),
             Judge::CrashesIn(domain) => (
@@ -108,17 +176,28 @@ impl Play {
                  n=0; while [ ! -e {go:?} ] && [ $n -lt 1200 ]; do n=$((n + 1)); sleep 0.1; done\nfi\n"
             )
         });
-        (format!("cat > /dev/null\n{waits}{script}\n"), said)
+        let refutes = self.refutes.map_or(String::new(), |why| {
+            let answer = refutes(why);
+            format!("if grep -q 'finding-1' \"$DRIVE_INPUT\"; then echo '{answer}'; exit; fi\n")
+        });
+        (format!("cat > /dev/null\n{refutes}{waits}{script}\n"), said)
     }
 
     /// The model of all of them: it tells its agents apart by what they are asked.
     pub(crate) fn model(&self, reviewer: Cli, go: &Path) -> Script {
-        let fixes = [
-            Turn::run("echo fixed >> greet.txt"),
-            Turn::text(format!("Appended.\n```json\n{ALL_FIXED}\n```")),
-        ];
+        let fixes = match self.fixer {
+            Fixer::Fixes => vec![
+                Turn::run("echo fixed >> greet.txt"),
+                Turn::text(format!("Appended.\n```json\n{ALL_FIXED}\n```")),
+            ],
+            Fixer::Declines => vec![Turn::text(format!("No.\n```json\n{ALL_DECLINED}\n```"))],
+        };
+        let approved = || said(reviewer, &json!({"verdict": "approved"}));
         let mut script = Script::new([
-            Turn::run(format!("{THREE_LINES}; echo '{NOTES}' > notes.log")),
+            Turn::run(format!(
+                "{THREE_LINES}; echo '{NOTES}' > notes.log; {}",
+                self.besides
+            )),
             Turn::text("A greeting."),
         ])
         .when(asked::NAMES, [Turn::text(NAMES)])
@@ -128,22 +207,38 @@ impl Play {
             "" => asked::REVIEW.to_owned(),
             domain => format!("{}{domain}", asked::REVIEW_DOMAIN),
         };
+        if let Some(why) = self.refutes {
+            script = script.when(asked::REFUTE, said(reviewer, &refutes(why)));
+        }
         if let Some(domain) = self.waits_in {
-            let held = Turn::text(APPROVED).held_until(go);
-            script = script.when(in_domain(domain), [held]);
+            let mut held = approved();
+            held[0] = held[0].clone().held_until(go);
+            script = script.when(in_domain(domain), held);
         }
         let turns = match &self.reviewer {
-            Judge::Approves => vec![Turn::text(APPROVED)],
+            Judge::Approves => approved(),
             Judge::Finds(suggestions) => {
-                script = script.when(asked::FIXED, [Turn::text(APPROVED)]);
-                vec![Turn::text(needs_changes(suggestions))]
+                script = script.when(asked::FIXED, approved());
+                said(reviewer, &needs_changes(suggestions))
             }
-            Judge::Says(text) => vec![Turn::text(text)],
+            Judge::FindsIn(domain, suggestions) => {
+                let found = said(reviewer, &needs_changes(suggestions));
+                script = script
+                    .when(asked::FIXED, approved())
+                    .when(in_domain(domain), found);
+                approved()
+            }
+            Judge::NotApplicableIn(domain) => {
+                script = script.when(in_domain(domain), said(reviewer, &not_applicable()));
+                approved()
+            }
+            // A CLI with an option for its answer asks for that once more.
+            Judge::Says(text) => vec![Turn::text(text), Turn::text(text)],
             Judge::CrashesIn(domain) => {
                 // An answer that no agent asks for again.
                 let broken = Turn::fault(Fault::status(400));
                 script = script.when(in_domain(domain), [broken]);
-                vec![Turn::text(APPROVED)]
+                approved()
             }
             Judge::Pries => {
                 let mut turns = pries(reviewer);
@@ -155,6 +250,45 @@ impl Play {
             .when(asked::REVIEW_DOMAIN, turns.clone())
             .when(asked::REVIEW, turns)
     }
+}
+
+/// How the model gives an answer: as its CLI's own option wants it, or as text.
+fn said(reviewer: Cli, answer: &Value) -> Vec<Turn> {
+    match reviewer {
+        Cli::Codex | Cli::Gemini => vec![Turn::text(block(answer))],
+        Cli::Claude => {
+            let call = Call::tool("StructuredOutput", in_full(answer));
+            vec![Turn::call(call), Turn::text("That is all.")]
+        }
+    }
+}
+
+/// The same with everything that its schema asks for.
+fn in_full(answer: &Value) -> Value {
+    let mut full = json!({"analysis": "It must greet."});
+    if answer["findings"].is_array() {
+        full["findings"] = answer["findings"].clone();
+        return full;
+    }
+    let suggestions = answer["suggestions"].as_array();
+    let suggestions = suggestions.into_iter().flatten().map(|one| {
+        let mut finding = json!({
+            "file": null, "line": null, "endLine": null, "issue": null, "evidence": null,
+            "suggestion": null, "replacement": null, "severity": "major", "confidence": 100,
+            "preExisting": false,
+        });
+        for (key, value) in one.as_object().unwrap() {
+            finding[key] = value.clone();
+        }
+        if finding["severity"] == "high" {
+            finding["severity"] = json!("blocker");
+        }
+        finding
+    });
+    full["suggestions"] = suggestions.collect();
+    full["verdict"] = answer["verdict"].clone();
+    full["commit"] = Value::Null;
+    full
 }
 
 /// Looks at the work, and then tries to change it by each of its tools.

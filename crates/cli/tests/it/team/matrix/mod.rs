@@ -2,6 +2,7 @@
 //! Each case is told once.
 
 mod findings;
+mod insisting;
 mod modes;
 mod others;
 mod verdicts;
@@ -9,7 +10,7 @@ mod verdicts;
 use crate::stage::{Ended, gist};
 use serde_json::{Value, json};
 
-/// The cases, each with who reviews beside real claude on the local forge and on the simulator.
+/// The cases, each with who reviews what real claude makes on the local forge and on the simulator.
 macro_rules! matrix {
     ($($theme:ident::$case:ident: $local:ident, $simulated:ident;)+) => {
         mod scripted {
@@ -59,6 +60,13 @@ matrix! {
     findings::a_finding_outside_the_diff_stands_in_the_review_and_is_answered: Codex, Codex;
     findings::two_hundred_findings_are_all_told_once: Gemini, Codex;
     others::a_person_in_the_middle_is_heard_and_a_stranger_is_only_shown: Codex, Gemini;
+    verdicts::an_approval_beside_a_blocker_is_asked_again_and_never_counts: Gemini, Claude;
+    verdicts::a_domain_that_does_not_apply_is_shown_as_that_and_does_not_block: Codex, Claude;
+    insisting::sixty_findings_alike_are_one_comment_and_one_fix_round: Codex, Claude;
+    insisting::a_fixer_is_not_asked_again_about_what_it_declined_with_a_reason: Claude, Codex;
+    insisting::a_blocker_that_is_refuted_is_shown_as_refuted_and_does_not_block: Claude, Codex;
+    others::a_late_comment_makes_the_reviewers_look_again: Claude, Codex;
+    others::what_a_reviewer_is_shown: Gemini, Claude;
     others::a_conflict_with_the_base_becomes_a_round_of_the_coder: Codex, Gemini;
     others::the_reviewer_sees_the_very_folder_of_the_coder_and_cannot_change_it: Codex, Gemini;
 }

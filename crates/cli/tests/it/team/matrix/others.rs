@@ -2,15 +2,76 @@
 
 use crate::stage::{TASK, ended};
 use crate::team::opening::Opening;
-use crate::team::play::{Judge, NOTES, Play};
+use crate::team::play::{Fixer, Judge, NOTES, Play};
 use drive_testkit::interop::Cli;
+use drive_testkit::model_server::WHY_DECLINED;
 use serde_json::{Value, json};
 
 fn held(domain: &'static str) -> Play {
     Play {
-        reviewer: Judge::Approves,
         waits_in: Some(domain),
+        ..Play::from(Judge::Approves)
     }
+}
+
+/// All have judged the commit by then, but for one.
+pub(super) fn a_late_comment_makes_the_reviewers_look_again(opening: Opening) {
+    let arena = opening.plays(held("GeneralPolish"));
+    let team = arena.stage.start(&["spawn-team", TASK]);
+    arena.until_open();
+    arena.comment("ann", "Say hello first.");
+    arena.go();
+    let ended = arena.checked(ended(team));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let head = &ended.document["headSha"];
+    let reviews = ended.document["record"]["reviews"].as_array().unwrap();
+    let (late, early): (Vec<&Value>, Vec<&Value>) =
+        reviews.iter().partition(|review| review["head"] == *head);
+    assert!(!early.is_empty(), "{ended:?}");
+    let domains: Vec<&Value> = late.iter().map(|review| &review["domain"]).collect();
+    for domain in early.iter().map(|review| &review["domain"]) {
+        assert!(domains.contains(&domain), "{ended:?}");
+    }
+    assert_eq!(late.len(), 6, "{ended:?}");
+    assert!(late.iter().all(|review| review["verdict"] == "approved"));
+}
+
+/// What a script is shown is told beside other sights.
+pub(super) fn what_a_reviewer_is_shown(opening: Opening) {
+    let found = json!({"file": "greet.txt", "line": 2, "issue": "two is wrong"});
+    let arena = opening.plays(Play {
+        fixer: Fixer::Declines,
+        besides: "seq 40 > Cargo.lock",
+        ..Play::from(Judge::FindsIn("", vec![found]))
+    });
+    arena.commit_to_base("CONTRIBUTING.md", "One topic.\n");
+    if arena.is_simulated() {
+        arena.stage.git(&["fetch", "--quiet", "origin"]);
+        let reset = ["reset", "--quiet", "--hard", "origin/main"];
+        arena.stage.git(&reset);
+    }
+    let ended = arena.flies("pingpong");
+    assert_eq!(ended.document["verdict"], "needsChanges", "{ended:?}");
+    let Some(real) = &arena.real else {
+        return;
+    };
+    let prompts = real.reviewer_prompts();
+    let parts = [
+        "2 files changed, +43 -0\n\nCargo.lock +40 -0 (lock file: not shown; read the file)\n\
+         greet.txt +3 -0\n",
+        "`CONTRIBUTING.md`:",
+        "One topic.",
+    ];
+    for prompt in &prompts {
+        for part in parts {
+            assert!(prompt.contains(part), "no {part} in {prompt}");
+        }
+    }
+    let answers = prompts
+        .iter()
+        .filter(|prompt| prompt.contains(WHY_DECLINED));
+    let count = answers.count();
+    assert!((1..prompts.len()).contains(&count), "{prompts:#?}");
 }
 
 pub(super) fn a_person_in_the_middle_is_heard_and_a_stranger_is_only_shown(opening: Opening) {

@@ -3,7 +3,7 @@
 use super::ended_as;
 use crate::team::opening::Opening;
 use crate::team::play::Judge;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub(super) fn never_approved_ends_with_exit_code_1_and_says_what_is_open(opening: Opening) {
     let says = r#"{"verdict": "NEEDS-CHANGES", "suggestions": ["never good enough"]}"#;
@@ -65,4 +65,32 @@ pub(super) fn a_reviewer_that_crashes_is_noted_and_the_other_reviews_go_on(openi
     let failed = reviewed.iter().filter(|job| !job["failure"].is_null());
     let domains: Vec<_> = failed.map(|job| job["domain"].clone()).collect();
     assert_eq!(domains, [json!("Security")]);
+}
+
+pub(super) fn an_approval_beside_a_blocker_is_asked_again_and_never_counts(opening: Opening) {
+    let says = json!({"verdict": "approved", "suggestions": [
+        {"file": "greet.txt", "line": 2, "issue": "two is wrong", "severity": "blocker"},
+    ]});
+    let arena = opening.plays(Judge::Says(format!("```json\n{says}\n```")));
+    let ended = arena.flies("pingpong");
+    let failure = ended_as(&ended, "needsHuman", "inconclusive", 2, &["Greet by name"]);
+    assert_eq!(failure, "reviewInconclusive");
+    let reviews = ended.document["record"]["reviews"].as_array().unwrap();
+    for review in reviews {
+        assert_eq!(
+            review["failure"], "it approves beside a blocker",
+            "{review}"
+        );
+    }
+}
+
+pub(super) fn a_domain_that_does_not_apply_is_shown_as_that_and_does_not_block(opening: Opening) {
+    let arena = opening.plays(Judge::NotApplicableIn("Security"));
+    let ended = arena.flies("github");
+    let failure = ended_as(&ended, "succeeded", "approved", 6, &["Greet by name"]);
+    assert_eq!(failure, Value::Null);
+    let seen = arena.seen();
+    assert_eq!(seen.rows[1], "[SECURITY REVIEW - NOT APPLICABLE]");
+    let told = "5 of 6 domains approved (1 did not apply)";
+    assert!(seen.body.contains(told), "{}", seen.body);
 }

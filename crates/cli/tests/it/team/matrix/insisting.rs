@@ -1,26 +1,9 @@
-//! Findings that are many alike, declined or refuted, on either forge.
+//! Findings that are many alike, declined or refuted.
 
-use crate::stage::{APPROVES, Ended, PRIMARY};
-use crate::team::arena::{Arena, on_both_forges};
-use serde_json::{Value, json};
-use std::fs;
-
-on_both_forges!(
-    sixty_findings_alike_are_one_comment_and_one_fix_round,
-    a_fixer_is_not_asked_again_about_what_it_declined_with_a_reason,
-    a_blocker_that_is_refuted_is_shown_as_refuted_and_does_not_block,
-);
-
-/// The reviewer of Correctness says this while the file was not fixed, the others approve.
-fn reviewer_with(arena: &Arena, answer: &Value) -> String {
-    let text = format!("```json\n{answer}\n```\n");
-    arena.stage.script("says", &text);
-    let says = arena.stage.path("agents/says");
-    format!(
-        "if [ \"$DRIVE_DOMAIN\" = Correctness ] && ! grep -q fixed greet.txt; then\n\
-         cat > /dev/null; cat {says:?}; exit\nfi\n{APPROVES}"
-    )
-}
+use crate::stage::Ended;
+use crate::team::opening::Opening;
+use crate::team::play::{Fixer, Judge, Play};
+use serde_json::json;
 
 fn fixers(ended: &Ended) -> usize {
     let jobs = ended.document["record"]["jobs"].as_array().unwrap();
@@ -31,15 +14,13 @@ fn commits(ended: &Ended) -> usize {
     ended.document["commits"].as_array().unwrap().len()
 }
 
-fn sixty_findings_alike_are_one_comment_and_one_fix_round(arena: Arena) {
+pub(super) fn sixty_findings_alike_are_one_comment_and_one_fix_round(opening: Opening) {
     let alike = (0..60).map(|n| {
         let line = n % 3 + 1;
         json!({"file": "greet.txt", "line": line, "issue": "It panics."})
     });
-    let alike: Vec<Value> = alike.collect();
-    let answer = json!({"verdict": "needs_changes", "suggestions": alike});
-    let reviewer = reviewer_with(&arena, &answer);
-    let ended = arena.team("github", PRIMARY, &reviewer);
+    let arena = opening.plays(Judge::FindsIn("Correctness", alike.collect()));
+    let ended = arena.flies("github");
     assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
     assert_eq!((fixers(&ended), commits(&ended)), (1, 2), "{ended:?}");
     let texts = arena.seen().texts;
@@ -55,20 +36,13 @@ fn sixty_findings_alike_are_one_comment_and_one_fix_round(arena: Arena) {
     assert!(reply.starts_with("Fixed in "), "{reply}");
 }
 
-fn a_fixer_is_not_asked_again_about_what_it_declined_with_a_reason(arena: Arena) {
+pub(super) fn a_fixer_is_not_asked_again_about_what_it_declined_with_a_reason(opening: Opening) {
     let found = json!({"file": "greet.txt", "line": 2, "issue": "two is wrong"});
-    let answer = json!({"verdict": "needs_changes", "suggestions": [found]});
-    let reviewer = reviewer_with(&arena, &answer);
-    let declines = PRIMARY
-        .replace(
-            "echo fixed >> greet.txt; echo \"Appended.\"",
-            "echo \"No.\"",
-        )
-        .replace(
-            r#""action": "fixed""#,
-            r#""action": "declined", "note": "Two is what the task says.""#,
-        );
-    let ended = arena.team("github", &declines, &reviewer);
+    let arena = opening.plays(Play {
+        fixer: Fixer::Declines,
+        ..Play::from(Judge::FindsIn("Correctness", vec![found]))
+    });
+    let ended = arena.flies("github");
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert_eq!(ended.document["verdict"], "needsChanges", "{ended:?}");
     assert_eq!((fixers(&ended), commits(&ended)), (1, 1), "{ended:?}");
@@ -87,23 +61,14 @@ fn a_fixer_is_not_asked_again_about_what_it_declined_with_a_reason(arena: Arena)
     assert_eq!(*again, format!("{heading}{listed}"));
 }
 
-fn a_blocker_that_is_refuted_is_shown_as_refuted_and_does_not_block(arena: Arena) {
-    let path = arena.stage.path("repo/drive.toml");
-    let settings = fs::read_to_string(&path).unwrap();
-    let refuting = settings.replace("refute = false", "refute = true");
-    assert_ne!(refuting, settings);
-    fs::write(path, refuting).unwrap();
+pub(super) fn a_blocker_that_is_refuted_is_shown_as_refuted_and_does_not_block(opening: Opening) {
     let found =
         json!({"file": "greet.txt", "line": 2, "issue": "two is wrong", "severity": "blocker"});
-    let answer = json!({"verdict": "needs_changes", "suggestions": [found]});
-    let refutes =
-        json!({"findings": [{"id": "finding-1", "holds": false, "why": "the task says two"}]});
-    let reviewer = reviewer_with(&arena, &answer);
-    let reviewer = format!(
-        "if grep -q 'finding-1' \"$DRIVE_INPUT\"; then\n\
-         cat > /dev/null; echo '{refutes}'; exit\nfi\n{reviewer}"
-    );
-    let ended = arena.team("github", PRIMARY, &reviewer);
+    let arena = opening.plays(Play {
+        refutes: Some("the task says two"),
+        ..Play::from(Judge::FindsIn("Correctness", vec![found]))
+    });
+    let ended = arena.flies("github");
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
     assert_eq!((fixers(&ended), commits(&ended)), (0, 1), "{ended:?}");
