@@ -2,4 +2,4 @@
 
 pub mod train;
 
-pub use train::{Car, Left, Move, Train, Verdict, Why};
+pub use train::{Car, Cause, Left, Move, Train, Verdict, Why};

@@ -13,7 +13,7 @@ mod model;
 mod tests;
 mod verdicts;
 
-pub use model::{Car, CarState, Conflict, Coupled, Left, Move, Step, Verdict, Why};
+pub use model::{Car, CarState, Cause, Conflict, Coupled, Left, Move, Step, Verdict, Why};
 pub use verdicts::MOST_VERDICTS;
 
 use crate::ids::{CommitSha, TaskId, TreeSha};
@@ -164,6 +164,11 @@ impl Train {
         self.failures = Failures::default();
     }
 
+    /// Stops until [`resume`](Self::resume), for a reason outside the train.
+    pub fn stop(&mut self, why: String) {
+        self.stopped = Some(why);
+    }
+
     /// Trees that are being verified although no decision depends on them any more. They can be
     /// cancelled, and answered as unknown.
     pub fn useless(&self) -> Vec<TreeSha> {
@@ -246,6 +251,7 @@ impl Train {
             landed: Vec::new(),
             cars,
             is_judged: false,
+            doubted: BTreeMap::new(),
         });
         left.extend(self.judge());
         left
@@ -253,6 +259,10 @@ impl Train {
 
     /// Answers [`Move::Verify`]. A verdict belongs to its tree, also when the train was taken apart
     /// meanwhile.
+    ///
+    /// A tree that could not be verified because of what is in it narrows the search like a red one, but
+    /// only for this formation: that is no verdict. One that could not because of the machine is verified
+    /// again when the caller asks for the next moves.
     pub fn verified(&mut self, tree: &TreeSha, verdict: Verdict) -> Vec<Left> {
         let Some(slot) = self.verifying.iter().position(|other| other == tree) else {
             return Vec::new();
@@ -261,7 +271,11 @@ impl Train {
         match verdict {
             Verdict::Green => self.know(tree, true),
             Verdict::Red => self.know(tree, false),
-            Verdict::Unknown { why } => self.count_unknown(tree, &why),
+            Verdict::Unknown { why, cause } => match cause {
+                Cause::Candidate => self.doubt(tree, why),
+                Cause::Base => self.count_unknown(tree, &why),
+                Cause::Machine => {}
+            },
         }
         self.judge()
     }
@@ -366,13 +380,16 @@ impl Train {
         let mut with = formation.landed.clone();
         with.extend(formation.tasks(index));
         let culprit = formation.cars[index].clone();
+        let tree = culprit.tree;
+        let is_red = self.verdicts.is_green(&tree) == Some(false);
+        let doubt = formation.doubted.get(&tree).filter(|_| !is_red).cloned();
         self.remove(&culprit.task);
         vec![Left {
             task: culprit.task,
             head: culprit.head,
-            why: Why::Red {
-                tree: culprit.tree,
-                with,
+            why: match doubt {
+                Some(reason) => Why::Unverified { tree, reason, with },
+                None => Why::Red { tree, with },
             },
         }]
     }
@@ -425,6 +442,14 @@ impl Train {
     fn know(&mut self, tree: &TreeSha, is_green: bool) {
         self.failures.verifications.remove(tree);
         self.verdicts.record(tree, is_green);
+    }
+
+    fn doubt(&mut self, tree: &TreeSha, why: String) {
+        if let Some(formation) = &mut self.formation
+            && formation.cars.iter().any(|car| car.tree == *tree)
+        {
+            formation.doubted.insert(tree.clone(), why);
+        }
     }
 
     fn count_unknown(&mut self, tree: &TreeSha, why: &str) {

@@ -4,6 +4,7 @@ use super::model::{Car, Coupled};
 use super::verdicts::Verdicts;
 use crate::ids::{CommitSha, TaskId, TreeSha};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Cars that are merged one on another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +19,9 @@ pub(super) struct Formation {
     pub(super) cars: Vec<Coupled>,
     /// Whether the window was changed for this train.
     pub(super) is_judged: bool,
+    /// Trees that could not be verified because of what is in them, and why.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) doubted: BTreeMap<TreeSha, String>,
 }
 
 /// What the verdicts say about the prefixes of a train.
@@ -28,7 +32,7 @@ pub(super) struct Reach {
     /// A prefix can be green although a shorter one is red, when a later task mends an earlier one.
     /// What lands is the tree of the longest prefix, and that tree passed, so it may land.
     pub(super) green: usize,
-    /// Length of the shortest red prefix that is longer than the green one.
+    /// Length of the shortest red or doubted prefix that is longer than the green one.
     pub(super) red: Option<usize>,
 }
 
@@ -44,7 +48,10 @@ impl Formation {
         let known: Vec<Option<bool>> = self
             .cars
             .iter()
-            .map(|car| verdicts.is_green(&car.tree))
+            .map(|car| {
+                let doubt = self.doubted.contains_key(&car.tree).then_some(false);
+                verdicts.is_green(&car.tree).or(doubt)
+            })
             .collect();
         let green = known.iter().rposition(|is_green| *is_green == Some(true));
         let green = green.map_or(0, |index| index + 1);

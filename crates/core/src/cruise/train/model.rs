@@ -110,6 +110,15 @@ pub enum Why {
         /// Tasks that it conflicts with.
         with: Vec<TaskId>,
     },
+    /// A tree could not be verified because of what is in it, and could without this car.
+    Unverified {
+        /// The tree.
+        tree: TreeSha,
+        /// What happened.
+        reason: String,
+        /// The tasks of the train before it, which the tree also contains.
+        with: Vec<TaskId>,
+    },
     /// The verification of a tree failed that passed without this car.
     Red {
         /// The tree.
@@ -127,11 +136,26 @@ pub enum Verdict {
     Green,
     /// Verification failed.
     Red,
-    /// It could not be verified, for a reason outside the tree.
+    /// It could not be verified.
     Unknown {
         /// The reason.
         why: String,
+        /// Where the reason is.
+        cause: Cause,
     },
+}
+
+/// Why a tree could not be verified: what helps depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Cause {
+    /// The tree: a test hangs, or fails now and then. It proves nothing, and a tree without the task
+    /// that is to blame can land.
+    Candidate,
+    /// What it is compared with, or the way it was asked for. Another try may differ.
+    Base,
+    /// The machine. Nothing but time helps.
+    Machine,
 }
 
 /// Where a car is.

@@ -1,5 +1,6 @@
 mod simulation;
 mod stale;
+mod unknown;
 mod world;
 
 use super::*;
@@ -81,6 +82,7 @@ fn land(train: &mut Train, world: &mut World, moves: &[Move]) -> Vec<TaskId> {
 fn unknown() -> Verdict {
     Verdict::Unknown {
         why: "no space left".into(),
+        cause: Cause::Base,
     }
 }
 

@@ -74,6 +74,12 @@ pub struct Build {
     /// Whether a person holds new starts.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
+    /// When trees are verified again, where the machine could not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub away_until: Option<Timestamp>,
+    /// How often in a row it could not.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub away: u32,
     /// Effects that failed and are tried again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retries: Vec<Effect>,
@@ -326,6 +332,9 @@ pub struct Diagnosis {
 impl Build {
     /// Why a task starts only after a pause.
     pub(in crate::run) fn held(&self) -> Option<&str> {
+        if self.away_until.is_some() {
+            return Some("the machine could not verify the tasks that are about to land");
+        }
         let held = self.tasks.values().any(|task| task.held_until.is_some());
         held.then_some("what a task needs was not there")
     }

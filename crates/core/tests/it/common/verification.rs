@@ -86,3 +86,12 @@ pub fn verified(report: Verification) -> EffectResult {
         report: Box::new(report),
     }
 }
+
+/// A report that says nothing about whether the commit is right.
+pub fn not_shown(head: &str, base: &str, category: FailureCategory) -> Verification {
+    let mut report = failed(head, base);
+    if let Some(failure) = &mut report.failure {
+        failure.category = category;
+    }
+    report
+}

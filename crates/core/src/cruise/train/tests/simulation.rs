@@ -216,7 +216,8 @@ impl Sim {
             Move::Verify { tree, .. } => Answer::Verified(if is_faulty {
                 self.asked.remove(tree);
                 let why = "no space left".to_owned();
-                Verdict::Unknown { why }
+                let cause = Cause::Base;
+                Verdict::Unknown { why, cause }
             } else if self.world.is_green(tree) {
                 Verdict::Green
             } else {

@@ -91,6 +91,11 @@ impl World {
         tree
     }
 
+    /// Whether a change is in a tree.
+    pub(super) fn has(&self, tree: &TreeSha, change: &str) -> bool {
+        self.trees[tree].contains(change)
+    }
+
     pub(super) fn is_green(&self, tree: &TreeSha) -> bool {
         let has = |change: &String| self.trees[tree].contains(change);
         let is_mended = |bad: &String| {

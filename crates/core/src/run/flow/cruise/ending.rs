@@ -364,7 +364,8 @@ pub(super) fn waits_for(run: &Run) -> Option<String> {
     let Flow::Cruise { build } = &run.flow else {
         return None;
     };
-    if has_live_tasks(run) || !run.pending.is_empty() || run.outcome.is_some() {
+    let is_at_work = has_live_tasks(run) || has_train(run) || !run.pending.is_empty();
+    if is_at_work || run.outcome.is_some() {
         return None;
     }
     let blocked = build.tasks.iter().find_map(|(id, task)| match &task.state {

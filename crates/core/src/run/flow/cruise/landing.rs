@@ -7,16 +7,16 @@ use super::super::super::model::{
     BranchAt, BuildStage, CarOrder, Child, ChildState, CommitSummary, Diagnosis, Effect, Flow,
     Line, LineAct, LineAnswer, OutcomeStatus, PadNote, Run, RunKind, Tally, TaskState, Timer,
 };
-use super::super::proof::{failure_of, is_proof};
+use super::super::proof::{cause_of, failure_of, is_proof};
 use super::super::retry::{is_final, keep_key, pause};
 use super::super::shutdown;
 use super::{
-    amending, did_not_land, leave, line, offers, order, probe, stage, take_plan, with_build,
+    amending, did_not_land, leave, line, offers, order, pauses, probe, stage, take_plan, with_build,
 };
 use crate::agent::answer::Handoff;
-use crate::cruise::{Car, Left, Move, Verdict, Why};
+use crate::cruise::{Car, Cause, Left, Move, Verdict, Why};
 use crate::forge::text::fit;
-use crate::ids::{BranchName, CommitSha, EffectKey, TaskId};
+use crate::ids::{BranchName, CommitSha, EffectKey, TaskId, TreeSha};
 use crate::problem::{Kind, Problem};
 use crate::time::{Timestamp, after};
 use crate::verify::{Fault, Stage, Verification, promotable_by, render};
@@ -128,6 +128,9 @@ pub(super) fn run_train(run: &mut Run) {
     let (Some(train), Some(line)) = (&mut build.train, &build.line) else {
         return;
     };
+    if build.away_until.is_some() {
+        return;
+    }
     let at = BranchAt {
         remote: request.publish.remote().cloned(),
         branch: line.branch.clone(),
@@ -202,17 +205,28 @@ pub(super) fn answered(run: &mut Run, act: LineAct, answer: LineAnswer, now: Tim
                 Some(_) | None if is_proof(&report) => Verdict::Red,
                 Some(_) | None => Verdict::Unknown {
                     why: failure_of(&report),
+                    cause: cause_of(&report),
                 },
             };
             with_build(run, |build| count(&mut build.tally, &verdict, &report));
-            if verdict == Verdict::Red {
+            let is_to_blame = match &verdict {
+                Verdict::Red => true,
+                Verdict::Unknown { cause, .. } => *cause == Cause::Candidate,
+                Verdict::Green => false,
+            };
+            if is_to_blame {
                 let why = fit(&render::markdown(&report), LONGEST_REPORT);
                 with_build(run, |build| {
                     build.reds.insert(tree.clone(), why);
                 });
             }
+            let away = match &verdict {
+                Verdict::Unknown { why, cause } => (*cause == Cause::Machine).then(|| why.clone()),
+                Verdict::Green | Verdict::Red => None,
+            };
             let mut left = Vec::new();
             with_train(run, |train| left = train.verified(&tree, verdict));
+            pauses::hold_train(run, away, now);
             leave(run, left);
         }
         (LineAct::Land { commit, .. }, LineAnswer::CarsLanded) => {
@@ -353,7 +367,9 @@ fn note(pad: &mut Vec<PadNote>, task: &TaskId, handoff: Option<&Handoff>) {
 fn leave(run: &mut Run, left: Vec<Left>) {
     for Left { task, head, why } in left {
         let with = match &why {
-            Why::Conflicts { with, .. } | Why::Red { with, .. } => with,
+            Why::Conflicts { with, .. } | Why::Red { with, .. } | Why::Unverified { with, .. } => {
+                with
+            }
         };
         let with: Vec<&str> = with.iter().map(TaskId::as_str).collect();
         let beside = match with.as_slice() {
@@ -365,10 +381,12 @@ fn leave(run: &mut Run, left: Vec<Left>) {
                 format!("Its commits{beside} conflict in: {}", files.join(", "))
             }
             Why::Red { tree, .. } => {
-                let mut report = None;
-                with_build(run, |build| report = build.reds.get(tree).cloned());
-                let report = report.map_or(String::new(), |text| format!("\n\n{text}"));
+                let report = report_on(run, tree);
                 format!("Merged{beside}, it did not pass verification.{report}")
+            }
+            Why::Unverified { tree, reason, .. } => {
+                let report = report_on(run, tree);
+                format!("Merged{beside}, it could not be verified: {reason}.{report}")
             }
         };
         if offers::mend(run, &task, &head, &what) {
@@ -380,6 +398,15 @@ fn leave(run: &mut Run, left: Vec<Left>) {
         };
         with_build(run, |build| did_not_land(build, &task, diagnosis, false));
     }
+}
+
+/// Why a tree did not pass, as a paragraph of its own.
+fn report_on(run: &Run, tree: &TreeSha) -> String {
+    let Flow::Cruise { build } = &run.flow else {
+        return String::new();
+    };
+    let report = build.reds.get(tree);
+    report.map_or(String::new(), |text| format!("\n\n{text}"))
 }
 
 /// A train that nothing but a person can move is taken apart: its tasks are blocked with the reason.

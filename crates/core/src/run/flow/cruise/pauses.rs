@@ -34,7 +34,33 @@ pub(super) fn hold(run: &mut Run, task: &TaskId, diagnosis: &Diagnosis, now: Tim
     true
 }
 
-/// Wakes the run when the first pause of a task ends.
+/// Verifies nothing more for a while where the machine could not, which is nobody's fault: no task is
+/// blocked before that took hours. Anything else ends the row.
+pub(super) fn hold_train(run: &mut Run, away: Option<String>, now: Timestamp) {
+    let Flow::Cruise { build } = &mut run.flow else {
+        return;
+    };
+    let Some(why) = away else {
+        build.away = 0;
+        return;
+    };
+    // Others that ran at the same time say the same.
+    if build.away_until.is_some_and(|at| at > now) {
+        return;
+    }
+    if !outage::is_patient(build.away) {
+        build.away = 0;
+        if let Some(train) = &mut build.train {
+            train.stop(why);
+        }
+        return;
+    }
+    build.away_until = Some(outage::held_until(build.away, None, now));
+    build.away += 1;
+    wake_held(run);
+}
+
+/// Wakes the run when the first pause ends.
 fn wake_held(run: &mut Run) {
     let Flow::Cruise { build } = &run.flow else {
         return;
@@ -43,6 +69,7 @@ fn wake_held(run: &mut Run) {
         .tasks
         .values()
         .filter_map(|task| task.held_until)
+        .chain(build.away_until)
         .min();
     match first {
         Some(at) => run.timers.insert(Timer::Hold, at),
@@ -50,12 +77,72 @@ fn wake_held(run: &mut Run) {
     };
 }
 
-/// Lets tasks start whose pause has ended.
+/// Lets tasks and the train go on whose pause has ended.
 pub(super) fn release(run: &mut Run, now: Timestamp) {
     with_build(run, |build| {
+        build.away_until = build.away_until.filter(|at| *at > now);
         for task in build.tasks.values_mut() {
             task.held_until = task.held_until.filter(|at| *at > now);
         }
     });
     wake_held(run);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cruise::{Car, Train};
+    use crate::ids::{CommitSha, RunId};
+    use crate::run::model::Build;
+    use std::num::NonZeroU32;
+
+    fn build(run: &Run) -> &Build {
+        match &run.flow {
+            Flow::Cruise { build } => build,
+            Flow::Awaiting | Flow::Spawn { .. } | Flow::Phase { .. } => unreachable!(),
+        }
+    }
+
+    #[test]
+    fn a_machine_that_is_away_costs_time_and_blocks_nothing() {
+        let mut train = Train::new(NonZeroU32::MIN);
+        train.queue(Car {
+            task: TaskId::new("login"),
+            head: CommitSha::new("c".repeat(40)),
+        });
+        let mut run = Run::new(RunId::new("r1"));
+        run.flow = Flow::Cruise {
+            build: Box::new(Build {
+                train: Some(train),
+                ..Build::default()
+            }),
+        };
+        let mut now = Timestamp::UNIX_EPOCH;
+        let mut pauses = 0;
+        let away = || Some("infra: no space left".to_owned());
+        while build(&run).train.as_ref().unwrap().stopped().is_none() {
+            hold_train(&mut run, away(), now);
+            // The other slot says the same, which is no other pause.
+            hold_train(&mut run, away(), now);
+            let Some(at) = run.timers.get(&Timer::Hold).copied() else {
+                break;
+            };
+            assert!(at > now);
+            assert_eq!(build(&run).away_until, Some(at));
+            now = at;
+            release(&mut run, now);
+            assert_eq!((build(&run).away_until, run.timers.len()), (None, 0));
+            pauses += 1;
+        }
+        assert!(pauses >= 10, "{pauses}");
+        assert!(now.as_second() > 3 * 3600, "{now}");
+        // A verification that ended ends the row.
+        let mut one = build(&run).clone();
+        one.away = 5;
+        run.flow = Flow::Cruise {
+            build: Box::new(one),
+        };
+        hold_train(&mut run, None, now);
+        assert_eq!(build(&run).away, 0);
+    }
 }
