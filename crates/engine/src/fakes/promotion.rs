@@ -156,5 +156,6 @@ fn receipt(check: &ContractCheck, files: &Files) -> Receipt {
         output: ran.map_or("", |(_, output)| output).to_owned(),
         duration_ms: 1,
         why: (!is_met).then(|| "not as expected".to_owned()),
+        ran: true,
     }
 }

@@ -95,7 +95,10 @@ impl Contract<'_> {
                 halt = Some(Halt::unproven("`verify.deadline` was reached"));
             }
             let receipt = match &halt {
-                Some(halt) => blank(check, halt.result, format!("not run: {}", halt.why)),
+                Some(halt) => Receipt {
+                    ran: false,
+                    ..blank(check, halt.result, format!("not run: {}", halt.why))
+                },
                 None => {
                     let (task, id) = (&check.task, &check.id);
                     progress(&format!(
@@ -248,11 +251,12 @@ fn unstarted(check: &ContractCheck, problem: &Problem) -> Receipt {
         ReceiptResult::Unproven
     };
     let program = check.command.first().map_or("", String::as_str);
-    blank(
-        check,
-        result,
-        format!("could not start `{program}`: {problem}"),
-    )
+    let why = format!("could not start `{program}`: {problem}");
+    Receipt {
+        // A program that is not there yet is what an entry shows on the base.
+        ran: is_missing,
+        ..blank(check, result, why)
+    }
 }
 
 /// Compares how a command ended with what is expected.
@@ -302,6 +306,7 @@ fn blank(check: &ContractCheck, result: ReceiptResult, why: String) -> Receipt {
         output: String::new(),
         duration_ms: 0,
         why: Some(why),
+        ran: true,
     }
 }
 

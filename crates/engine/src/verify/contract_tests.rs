@@ -105,6 +105,7 @@ fn checks_run_on_the_commit_itself_after_the_compile_and_without_the_tests() {
         output: "listening on 8080".to_owned(),
         duration_ms: 5,
         why: None,
+        ran: true,
     };
     assert_eq!(receipts[0], expected);
     assert_eq!(

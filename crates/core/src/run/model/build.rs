@@ -124,12 +124,25 @@ pub struct Doubt {
     pub id: String,
     /// Whether it is a guard, which fails on the base; else it passes there already.
     pub is_guard: bool,
+    /// Why its command could not be tried on the base, so that nothing shows that it fails there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<String>,
 }
 
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { task, id, is_guard } = self;
-        if *is_guard {
+        let Self {
+            task,
+            id,
+            is_guard,
+            not_run,
+        } = self;
+        if let Some(why) = not_run {
+            write!(
+                f,
+                "acceptance entry `{id}` of task `{task}` could not run on the base, so it may show nothing: {why}"
+            )
+        } else if *is_guard {
             write!(f, "guard `{id}` of task `{task}` fails on the base already")
         } else {
             write!(

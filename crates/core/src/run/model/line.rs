@@ -132,6 +132,13 @@ pub struct Receipt {
     /// Why it was not met, or not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Whether its command was tried. What comes before it, such as the compiler, can keep it from that.
+    #[serde(default = "is_so", skip_serializing_if = "Clone::clone")]
+    pub ran: bool,
+}
+
+fn is_so() -> bool {
+    true
 }
 
 /// The result of one entry.

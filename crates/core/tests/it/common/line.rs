@@ -52,5 +52,6 @@ pub fn proven(check: &ContractCheck) -> Receipt {
         output: String::new(),
         duration_ms: 1,
         why: None,
+        ran: true,
     }
 }

@@ -75,6 +75,7 @@ pub(super) fn checks(scene: &mut Scene, results: &[(&str, ReceiptResult, Option<
             output: "accepted".into(),
             duration_ms: 1,
             why: (*result != ReceiptResult::Proven).then(|| "exit code 0, expected 2".into()),
+            ran: true,
         })
         .collect();
     let answer = LineAnswer::ContractChecked { receipts };

@@ -90,7 +90,10 @@ pub(super) fn accept(run: &mut Run) {
         let doubts = std::mem::take(&mut build.doubts);
         for task in build.plan.iter_mut().flat_map(|plan| &mut plan.tasks) {
             for entry in &mut task.acceptance {
-                let is_it = |doubt: &Doubt| doubt.task == task.id && doubt.id == entry.id;
+                // What did not run may well fail there.
+                let is_it = |doubt: &Doubt| {
+                    doubt.task == task.id && doubt.id == entry.id && doubt.not_run.is_none()
+                };
                 if let Check::Command(one) | Check::Observe(one) = &mut entry.check
                     && doubts.iter().any(is_it)
                 {
@@ -160,23 +163,72 @@ fn doubts(plan: &Plan, receipts: &[Receipt]) -> Vec<Doubt> {
             };
             let mut found = receipts.iter();
             let found = found.find(|one| one.task == task.id && one.id == entry.id);
-            let is_guard = match (check.guard, found.map(|one| one.result)) {
-                (false, Some(ReceiptResult::Proven | ReceiptResult::Judged)) => false,
-                (true, Some(ReceiptResult::Failed)) => true,
-                // What could not be run says nothing about the base.
-                (false, Some(ReceiptResult::Failed | ReceiptResult::Unproven) | None)
+            let Some(found) = found else {
+                continue;
+            };
+            let not_run = match (check.guard, found.result, found.ran) {
+                (false, ReceiptResult::Proven | ReceiptResult::Judged, _)
+                | (true, ReceiptResult::Failed, true) => None,
+                (false, ReceiptResult::Failed, true) => continue,
+                // Only a command that was tried shows that the entry is not met before the work.
+                (false, ReceiptResult::Failed | ReceiptResult::Unproven, _) => {
+                    let why = found.why.as_deref().unwrap_or("its command was not tried");
+                    Some(why.to_owned())
+                }
+                // A guard must hold after the work.
+                (true, ReceiptResult::Failed, false)
                 | (
                     true,
-                    Some(ReceiptResult::Proven | ReceiptResult::Judged | ReceiptResult::Unproven)
-                    | None,
+                    ReceiptResult::Proven | ReceiptResult::Judged | ReceiptResult::Unproven,
+                    _,
                 ) => continue,
             };
             doubts.push(Doubt {
                 task: task.id.clone(),
                 id: entry.id.clone(),
-                is_guard,
+                is_guard: check.guard,
+                not_run,
             });
         }
     }
     doubts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn doubts_of(guard: bool, result: ReceiptResult, ran: bool) -> Vec<String> {
+        let guard = if guard { r#", "guard": true"# } else { "" };
+        let tasks = format!(
+            r#"[{{"id": "login", "title": "Log in", "description": "d", "depends_on": [], "acceptance":
+            [{{"id": "a1", "kind": "command", "text": "it runs", "command": ["./login"]{guard}}}]}}]"#
+        );
+        let plan = Plan::parse(&format!("```json tasks\n{tasks}\n```")).unwrap();
+        let receipt = Receipt {
+            task: TaskId::new("login"),
+            id: "a1".to_owned(),
+            result,
+            exit: None,
+            output: String::new(),
+            duration_ms: 0,
+            why: Some("not run: compile failed".to_owned()),
+            ran,
+        };
+        let found = doubts(&plan, &[receipt]);
+        found.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn an_entry_that_could_not_run_on_the_base_waits_for_a_person() {
+        let not_run = "acceptance entry `a1` of task `login` could not run on the base, so it may show \
+                       nothing: not run: compile failed";
+        for result in [ReceiptResult::Failed, ReceiptResult::Unproven] {
+            assert_eq!(doubts_of(false, result, false), [not_run], "{result:?}");
+            assert_eq!(doubts_of(true, result, false), [""; 0], "{result:?}");
+        }
+        assert_eq!(doubts_of(false, ReceiptResult::Failed, true), [""; 0]);
+        assert_eq!(doubts_of(false, ReceiptResult::Proven, true).len(), 1);
+        assert_eq!(doubts_of(true, ReceiptResult::Failed, true).len(), 1);
+    }
 }

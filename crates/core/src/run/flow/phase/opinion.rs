@@ -299,6 +299,7 @@ mod tests {
                 output: String::new(),
                 duration_ms: 1,
                 why: None,
+                ran: true,
             })
             .collect();
         opinion(&asked(), &answer, &receipts)
