@@ -84,7 +84,7 @@ pub use resume::{ResumeStep, Resumption};
 pub use round::{RollBackCost, Round, RoundJob, RoundRecord, RoundStep};
 pub use run::{Flow, OwnPost, Run};
 pub use scope::TaskScope;
-pub(in crate::run) use scope::changed_tests;
+pub(in crate::run) use scope::{changed_tests, is_among};
 pub use shutdown::{Shutdown, ShutdownStep};
 pub use spawn::SpawnStage;
 pub use task_costs::TaskCosts;

@@ -73,7 +73,7 @@ fn has_glob(pattern: &str) -> bool {
 }
 
 /// Whether one of these names the file, or a folder that it is in.
-fn is_among(patterns: &[String], path: &str) -> bool {
+pub(in crate::run) fn is_among(patterns: &[String], path: &str) -> bool {
     patterns.iter().any(|pattern| {
         let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
         if has_glob(pattern) {

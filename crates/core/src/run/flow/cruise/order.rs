@@ -3,13 +3,14 @@
 use super::super::super::model::{
     BuildTerms, ContractCheck, DoneWhen, Flow, Line, LineTerms, Makes, PLAN_PATH, PerTask,
     PhaseTerms, PlanFrom, Publish, Request, Run, RunKind, TaskOrder, TaskScope, WholeTerms,
+    is_among,
 };
 use super::super::tree;
 use super::briefing::describe_task;
 use super::contract::judged;
 use crate::agent::answer::title_of;
 use crate::ids::{BranchName, RunId, TaskId};
-use crate::plan::PlanTask;
+use crate::plan::{Plan, PlanTask};
 
 /// What the fixers of a plan are told that is being built.
 const AMENDING: &str = "\
@@ -166,7 +167,7 @@ pub(super) fn request_of(run: &Run, terms: &BuildTerms, task: &TaskId) -> Option
     let id = attempt_id(&run.id, task, record.runs.len());
     let request = run.request.as_ref()?;
     let branch = branch_of(line, task);
-    let phase = phase_terms(line_terms, planned, &branch);
+    let phase = phase_terms(line_terms, plan, planned, &branch);
     let request = Request {
         kind: RunKind::Team(Box::new(phase)),
         task: describe_task(build, planned, record),
@@ -199,7 +200,12 @@ fn branch_of(line: &Line, task: &TaskId) -> BranchName {
     BranchName::parse(&name).unwrap_or_else(|_| line.branch.numbered(2))
 }
 
-fn phase_terms(terms: &LineTerms, task: &PlanTask, branch: &BranchName) -> PhaseTerms {
+fn phase_terms(terms: &LineTerms, plan: &Plan, task: &PlanTask, branch: &BranchName) -> PhaseTerms {
+    let mut kept = checks_of_others(plan, task);
+    // Only people change what was agreed.
+    if let PlanFrom::Phase { .. } = terms.plan {
+        kept.push(PLAN_PATH.to_owned());
+    }
     PhaseTerms {
         makes: Makes::Change,
         branch: Some(branch.clone()),
@@ -207,11 +213,7 @@ fn phase_terms(terms: &LineTerms, task: &PlanTask, branch: &BranchName) -> Phase
         scope: Some(TaskScope {
             paths: task.paths.clone(),
             checks: task.checks.clone(),
-            // Only people change what was agreed.
-            kept: match terms.plan {
-                PlanFrom::Phase { .. } => vec![PLAN_PATH.to_owned()],
-                PlanFrom::File { .. } => Vec::new(),
-            },
+            kept,
         }),
         watch: terms.per_task.map(|one| one.watch),
         done: match terms.per_task {
@@ -219,5 +221,55 @@ fn phase_terms(terms: &LineTerms, task: &PlanTask, branch: &BranchName) -> Phase
             None => DoneWhen::Reviewed { auto_merge: false },
         },
         ..terms.task.as_ref().clone()
+    }
+}
+
+/// The files that hold the checks of other tasks, but for those that the plan gives to this one.
+fn checks_of_others(plan: &Plan, task: &PlanTask) -> Vec<String> {
+    let others = plan.tasks.iter().filter(|other| other.id != task.id);
+    let mut checks: Vec<String> = others
+        .flat_map(|other| &other.checks)
+        .filter(|check| !task.paths.contains(check) && !is_among(&task.paths, check))
+        .filter(|check| !task.checks.contains(check))
+        .cloned()
+        .collect();
+    checks.sort();
+    checks.dedup();
+    checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_cannot_change_the_checks_of_another() {
+        let task = |id: &str, paths: &[&str], checks: &[&str]| {
+            serde_json::json!({
+                "id": id, "title": "Log in", "description": "d", "depends_on": [],
+                "paths": paths, "checks": checks, "acceptance": ["it works"],
+            })
+        };
+        let tasks = serde_json::json!([
+            task(
+                "login",
+                &["src/login.rs"],
+                &["tests/login.rs", "tests/both.rs"]
+            ),
+            task(
+                "logout",
+                &["src/logout.rs", "tests/mine"],
+                &["tests/both.rs", "tests/mine/a.rs"]
+            ),
+            task("docs", &["docs"], &[]),
+        ]);
+        let plan = Plan::parse(&format!("```json tasks\n{tasks}\n```")).unwrap();
+        let kept = |at: usize| checks_of_others(&plan, &plan.tasks[at]);
+        assert_eq!(kept(0), ["tests/mine/a.rs"]);
+        assert_eq!(kept(1), ["tests/login.rs"]);
+        assert_eq!(
+            kept(2),
+            ["tests/both.rs", "tests/login.rs", "tests/mine/a.rs"]
+        );
     }
 }
