@@ -91,6 +91,7 @@ pub fn request(
         copy: settings.sandbox.copy.clone(),
         seed: settings.sandbox.seed.clone(),
         notify: !settings.notify.command.is_empty(),
+        prompts: None,
         parent: None,
     })
 }

@@ -13,10 +13,7 @@ use std::path::Path;
 pub(crate) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTerms, Problem> {
     let team = &settings.spawn_team;
     let namer = team.namer_llm.as_ref().unwrap_or(&team.primary_llm);
-    let prompts = match checkout_root(folder) {
-        Some(root) => load_prompts(&root)?,
-        None => Prompts::default(),
-    };
+    let prompts = load_own_prompts(folder)?;
     let review = ReviewTerms {
         domains: settings.review.domains.clone(),
         min_confidence: settings.review.min_confidence,
@@ -53,6 +50,14 @@ pub(crate) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTer
         costs: None,
         adopted: None,
     })
+}
+
+/// The prompts of the checkout that this folder is in.
+pub(crate) fn load_own_prompts(folder: &Path) -> Result<Prompts, Problem> {
+    match checkout_root(folder) {
+        Some(root) => load_prompts(&root),
+        None => Ok(Prompts::default()),
+    }
 }
 
 /// A domain of the project's own is nothing without its prompt.

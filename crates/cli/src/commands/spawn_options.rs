@@ -2,6 +2,7 @@
 
 use crate::answer::Outcome;
 use crate::app::App;
+use crate::commands::phase_terms::load_own_prompts;
 use crate::commands::preflight::require_ready;
 use crate::commands::start_warnings::{warn_of_uncommitted_changes, warn_without_token};
 use crate::commands::verify::OwnVerifier;
@@ -155,6 +156,9 @@ impl SpawnOptions {
         };
         let mut request = start::request(order, settings, &id, &wiring.git)?;
         request.model.clone_from(&self.model);
+        if matches!(request.kind, RunKind::Spawn) {
+            request.prompts = Some(load_own_prompts(&folder)?);
+        }
         let crew = others.iter().chain([&request.agent]);
         wiring.require_agents(crew.map(String::as_str), &request.task, app)?;
         if let Some(talk) = &conversation {

@@ -11,9 +11,10 @@ use drive_core::agent::Failure;
 use drive_core::ids::{CommitSha, EffectKey, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::TimeBound;
+use drive_core::prompts::Prompts;
 use drive_core::run::{
-    AfterEnd, BranchTip, CommitSummary, Effect, EffectResult, Event, OutcomeStatus, Publish, Run,
-    Timer, fold, read_run, step, write_run,
+    AfterEnd, BranchTip, CommitSummary, Effect, EffectResult, Event, OutcomeStatus, Publish,
+    Request, Run, Timer, fold, read_run, step, write_run,
 };
 use proptest::prelude::*;
 
@@ -80,6 +81,52 @@ fn a_spawn_makes_a_sandbox_runs_the_agent_commits_publishes_and_cleans_up() {
     assert_eq!(run.work.pull_request.unwrap().number, PrNumber::new(7));
     assert_eq!(run.spent.usage.counted(), 1200);
     assert_eq!(run.kept, [kept()]);
+}
+
+#[test]
+fn a_coder_is_told_the_rules_of_its_work() {
+    let prompt = |prompts: Option<Prompts>| {
+        let request = Request {
+            prompts,
+            ..request(Publish::BranchOnly, AfterEnd::Remove)
+        };
+        let run = next(
+            Run::new(run_id()),
+            Event::Requested {
+                request: Box::new(request),
+            },
+        );
+        let run = ended(
+            run,
+            EffectResult::SandboxCreated {
+                sandbox: Box::new(sandbox()),
+            },
+        );
+        match run.pending.values().next() {
+            Some(Effect::RunAgent { job, .. }) => {
+                assert!(job.input.task.starts_with("Fix the login\n"));
+                job.prompt.clone()
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let told = prompt(Some(Prompts::default()));
+    for words in [
+        "Fix the login\n\nIt fails for names with a dot.",
+        "Do not push",
+        "Your last message becomes the description",
+    ] {
+        assert!(told.contains(words), "{told}");
+    }
+    let own = Prompts::default()
+        .replace("code.md", "Be brief: {{task}}")
+        .unwrap();
+    let told = prompt(Some(own));
+    assert!(told.starts_with("Be brief: Fix the login"), "{told}");
+    // A run of an older version stored no prompts.
+    let told = prompt(None);
+    assert!(told.starts_with("Fix the login\n"), "{told}");
+    assert!(!told.contains("Do not push"), "{told}");
 }
 
 #[test]

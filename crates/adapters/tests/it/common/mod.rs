@@ -75,6 +75,7 @@ pub fn request() -> Request {
         copy: Vec::new(),
         seed: Vec::new(),
         notify: false,
+        prompts: None,
         parent: None,
         git_dir: None,
     }

@@ -154,6 +154,7 @@ fn request(
         copy: Vec::new(),
         seed: Vec::new(),
         notify: !settings.notify.command.is_empty(),
+        prompts: None,
         parent: None,
         git_dir: None,
     })

@@ -58,6 +58,7 @@ fn enter(world: &World, tasks: &[(&str, &[&str])]) {
         copy: Vec::new(),
         seed: Vec::new(),
         notify: false,
+        prompts: None,
         parent: None,
         git_dir: None,
     };

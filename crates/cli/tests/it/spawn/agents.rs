@@ -288,3 +288,35 @@ fn one_that_wants_a_host_which_is_not_allowed_has_it_named_in_its_run() {
     let shown = world.drive(&["runs", "show", &text(&run["runId"])]).stdout;
     assert!(shown.contains(&format!("warning: {told}")), "{shown}");
 }
+
+/// Keeps its prompt and its input in the sandbox, so that they are committed.
+pub(crate) const KEEPS_ITS_PROMPT: &str = "cat > prompt.txt; cp \"$DRIVE_INPUT\" input.json";
+
+/// What an agent that keeps its prompt was given.
+pub(crate) fn assert_it_got_the_prompt(world: &World, branch: &str) {
+    let prompt = world.git(&format!("show {branch}:prompt.txt"));
+    for words in ["\n\nDo it\n\n", "Do not push", "Your last message becomes"] {
+        assert!(prompt.contains(words), "{prompt}");
+    }
+    let input = world.git(&format!("show {branch}:input.json"));
+    let input: Value = serde_json::from_str(&input).unwrap();
+    assert_eq!(input["task"], "Do it");
+}
+
+#[test]
+fn a_coder_gets_the_prompt_and_an_override_of_it() {
+    let world = World::with_agent("");
+    world.program("script", KEEPS_ITS_PROMPT);
+    let (code, run) = world.spawn(&["Do it", "--branch", "mine"]);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_it_got_the_prompt(&world, "mine");
+    world.shell(
+        "mkdir -p repo/.drive/prompts; echo 'Briefly: {{task}}' > repo/.drive/prompts/code.md",
+    );
+    let (code, run) = world.spawn(&["Do it", "--branch", "briefly"]);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(world.git("show briefly:prompt.txt"), "Briefly: Do it");
+    world.shell("echo 'Nothing.' > repo/.drive/prompts/code.md");
+    let refused = world.drive(&["spawn", "Do it", "--json"]);
+    assert_eq!(refused.failure().1, "promptInputMissing", "{refused:?}");
+}

@@ -1,7 +1,7 @@
 //! The way to a pull request on GitHub, simulated: a real push over HTTP, and the API with its
 //! failures.
 
-use crate::spawn::agents::warnings;
+use crate::spawn::agents::{KEEPS_ITS_PROMPT, assert_it_got_the_prompt, warnings};
 use crate::spawn::stops::{ended, signal, wait_for_cancel};
 use crate::spawn::support::{Ended, World, text, wait_for};
 use drive_testkit::github::{Fault, FaultKind, PullSeen, Simulator};
@@ -115,6 +115,15 @@ fn the_branch_is_pushed_and_one_pull_request_is_opened_that_names_the_run() {
     );
     assert_eq!(clone.hub.violations(), Vec::<String>::new());
     clone.world.assert_nothing_is_left();
+}
+
+#[test]
+fn a_coder_of_a_repository_on_github_gets_the_prompt() {
+    let clone = Clone::with_agent("");
+    clone.world.program("script", KEEPS_ITS_PROMPT);
+    let (code, run) = clone.spawn(&["Do it"]);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_it_got_the_prompt(&clone.world, &text(&run["branch"]));
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn assert_it_goes_on(world: &World, id: &str, kept: &str) {
     );
     // The agent knows what is on the branch and what is not.
     let told = fs::read_to_string(world.path("told")).unwrap();
-    assert!(told.starts_with("Work long"), "{told}");
+    assert!(told.contains("\n\nWork long\n\n"), "{told}");
     let saved = world.git(&format!("rev-parse {kept}"));
     assert!(told.contains(&format!("`git show {saved}`")), "{told}");
     assert!(told.contains("..HEAD` lists them"), "{told}");

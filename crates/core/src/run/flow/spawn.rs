@@ -18,6 +18,7 @@ use crate::agent::{AgentOutcome, Ending, Role};
 use crate::forge::part::unmarked;
 use crate::ids::CommitSha;
 use crate::problem::{Kind, Problem};
+use crate::prompts::Prompt;
 use crate::steering::notice;
 use crate::time::Timestamp;
 
@@ -187,11 +188,12 @@ impl SpawnFlow<'_> {
     }
 
     fn coder(&self) -> AgentJob {
-        let prompt = format!(
-            "{}{}",
-            self.request.task,
-            earlier_attempt(self.run, &self.base_sha())
-        );
+        let task = &self.request.task;
+        let mut prompt = match &self.request.prompts {
+            Some(prompts) => prompts.render(&Prompt::Code { task }),
+            None => task.clone(),
+        };
+        prompt.push_str(&earlier_attempt(self.run, &self.base_sha()));
         self.job(&self.request.agent, Role::Coder, prompt)
     }
 

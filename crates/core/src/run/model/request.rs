@@ -5,6 +5,7 @@ use super::phase_terms::{PhaseTerms, WatchTerms};
 use crate::agent::Budget;
 use crate::ids::{BranchName, CommitSha, RemoteName, RunId, TaskId};
 use crate::plan::Plan;
+use crate::prompts::Prompts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -56,6 +57,10 @@ pub struct Request {
     /// Whether a person is told at once what they need to know of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub notify: bool,
+    /// The prompts of `drive spawn`. `None` is a run of an older version, whose agent gets the bare
+    /// task; the prompts of a phase are in its terms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<Prompts>,
     /// The run that started this one; `None` for a run that a person started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,

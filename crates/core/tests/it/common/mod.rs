@@ -66,6 +66,7 @@ pub fn request(publish: Publish, after_end: AfterEnd) -> Request {
         copy: vec![".env.example".into()],
         seed: vec!["target".into()],
         notify: false,
+        prompts: None,
         parent: None,
         git_dir: None,
     }

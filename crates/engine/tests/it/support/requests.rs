@@ -34,6 +34,7 @@ pub fn spawn_request(world: &FakeWorld) -> Request {
         copy: Vec::new(),
         seed: Vec::new(),
         notify: false,
+        prompts: None,
         parent: None,
         git_dir: None,
     }
