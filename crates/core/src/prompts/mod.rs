@@ -6,6 +6,7 @@
 mod batch;
 mod earlier;
 mod holes;
+mod notes;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ mod validation;
 
 pub use batch::{BatchComment, Claimed, GivenOn};
 pub use earlier::{Answered, Earlier, PartOf};
+pub(crate) use notes::{Attempt, HANDOFF, asked_again, earlier_attempt};
 pub use rules::{LONGEST_RULES, RULE_FILES, cut_rules, rule_files, with_rules};
 pub use validation::{JudgeEntry, ShownReceipt};
 

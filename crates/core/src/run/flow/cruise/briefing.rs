@@ -5,7 +5,7 @@ use super::super::super::model::{Build, Diagnosis, TaskRecord, TaskState};
 use crate::agent::answer::{Added, Handoff};
 use crate::forge::text::fit;
 use crate::plan::{Check, PlanTask};
-use crate::prompts::fenced;
+use crate::prompts::{HANDOFF, fenced};
 use std::fmt::Write;
 
 /// How much of what an earlier agent left is told, in bytes.
@@ -14,21 +14,6 @@ const LONGEST_HANDOFF: usize = 4 << 10;
 const LONGEST_SCRATCHPAD: usize = 8 << 10;
 /// How much of what went wrong is told, in bytes.
 const LONGEST_DIAGNOSIS: usize = 8 << 10;
-
-/// What every agent of a task is asked for at its end.
-const NOTE: &str = r#"
-End your last message with a note for those who build on this, as one JSON block. Leave out what does not apply:
-
-```json
-{
-  "added": [{"name": "the name in the code", "what": "what it is for"}],
-  "decisions": ["what you decided, and why"],
-  "commands": ["a command that you ran and that passed"],
-  "undone": ["what is left undone"],
-  "notes": ["what the agents of all other tasks should know, in one line"]
-}
-```
-"#;
 
 /// What the agent of a task is told: the task, what must be true, what came before, and what went
 /// wrong.
@@ -65,7 +50,7 @@ pub(super) fn describe_task(build: &Build, task: &PlanTask, record: &TaskRecord)
     {
         text.push_str(&earlier(diagnosis));
     }
-    text.push_str(NOTE);
+    text.push_str(HANDOFF);
     text
 }
 

@@ -5,7 +5,7 @@ use super::texts::finding_text;
 use crate::agent::AgentOutcome;
 use crate::agent::answer::{COMMIT_CHARS, Finding, Shown, Verdict, read_review};
 use crate::forge::inline::FileDiff;
-use crate::prompts::fenced;
+use crate::prompts;
 use crate::review::{Domain, Subject, derive, levelled, merged, require_older};
 
 /// The result of one review.
@@ -89,17 +89,6 @@ pub(super) fn judged(
 /// What a reviewer is told that is asked once more.
 pub(super) fn asked_again(why: &str, commit: &str, found: &[Finding]) -> String {
     let commit = commit.get(..COMMIT_CHARS).unwrap_or(commit);
-    let mut text = format!(
-        "\n\nYour last answer could not be used: {why}. Answer \
-         again with exactly one JSON block, in which the verdict and the findings agree. Add \
-         `\"commit\": \"{commit}\"` to it, so that it cannot be taken for a quotation.\n"
-    );
-    if !found.is_empty() {
-        let found: Vec<String> = found.iter().map(finding_text).collect();
-        let found = fenced(&found.join("\n\n"), "");
-        text.push_str(&format!(
-            "\nThese were your findings. Report again those that hold:\n\n{found}\n"
-        ));
-    }
-    text
+    let found: Vec<String> = found.iter().map(finding_text).collect();
+    prompts::asked_again(why, commit, &found)
 }
