@@ -409,8 +409,9 @@ impl PhaseFlow<'_> {
             sha.short()
         );
         let body = format!(
-            "**`{base}` fails verification.** The merged commit {sha} differs from the verified \
-             tree. To revert it: `{revert}`\n\n{}",
+            "**`{base}` fails verification.** The merged commit {} differs from the verified tree. \
+             To revert it: `{revert}`\n\n{}",
+            sha.short(),
             render::markdown(report)
         );
         let problem = Problem::new(Kind::LandedBroken, message)

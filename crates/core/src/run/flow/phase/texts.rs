@@ -208,8 +208,9 @@ pub(in crate::run) fn merged_unheard(sha: &CommitSha, revert: &str, unread: &[En
     let listed = unread.iter().take(MOST_LISTED).map(listed);
     let listed: String = listed.collect();
     format!(
-        "**Merged as {sha} before these comments were read.** To revert it: `{revert}`\n\n\
+        "**Merged as {} before these comments were read.** To revert it: `{revert}`\n\n\
          {}",
+        sha.short(),
         listed.trim_end()
     )
 }
