@@ -102,7 +102,11 @@ fn a_comment_from_the_command_line_is_shown_and_answered_with_and_without_an_own
         "{cleaned:?}"
     );
     assert_eq!(stage.sandboxes(), Vec::<String>::new());
-    assert_eq!(stage.pull_request()["state"], "open");
+    let pr = stage.pull_request();
+    assert_eq!(pr["state"], "open");
+    let body = pr["body"].as_str().unwrap();
+    assert!(body.starts_with("**Stopped** at "), "{body}");
+    assert!(body.contains(": cleaned up on request."), "{body}");
 }
 
 #[test]

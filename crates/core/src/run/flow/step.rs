@@ -339,7 +339,7 @@ fn cancel_asked(run: &mut Run, now: Timestamp) {
     }
     if run.is_watched() {
         let problem = Problem::new(Kind::Interrupted, "stopped on request");
-        return shutdown::abandon(run, OutcomeStatus::Cancelled, Some(problem), now);
+        return phase::advance(run, now, |flow| flow.leave_told(problem));
     }
     run.stop_asked = true;
     resume::suspend(run);

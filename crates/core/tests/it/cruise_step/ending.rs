@@ -211,6 +211,17 @@ fn the_description_and_the_summary_say_how_a_cruise_ended() {
     });
     let line = format!("**Approved** at `0000000000` by ann: {reviews}.");
     assert_eq!(last_lines(&scene), both(&line));
+    for (asks, why) in [
+        (Event::Asked { ask: Ask::Cleanup }, "cleaned up on request"),
+        (Event::CancelAsked, "stopped on request"),
+    ] {
+        let mut scene = Scene::watching(terms());
+        scene.tell(asks);
+        scene.settle();
+        let line = format!("**Stopped** at `0000000000`: {why}.");
+        assert_eq!(last_lines(&scene), both(&line));
+        assert_eq!(scene.outcome().status, OutcomeStatus::Cancelled);
+    }
 }
 
 #[test]
@@ -218,7 +229,7 @@ fn a_sandbox_survives_every_agent_and_is_removed_by_cleanup() {
     let mut scene = Scene::watching(terms());
     assert_eq!(scene.run.sandboxes.len(), 1);
     scene.ask(Ask::Cleanup);
-    assert_eq!(scene.names(), ["removeSandbox"]);
+    assert_eq!(scene.names(), ["removeSandbox", "summarize", "updateBody"]);
     assert_eq!(scene.outcome().status, OutcomeStatus::Cancelled);
     assert!(scene.run.sandboxes.is_empty() && scene.run.timers.is_empty());
 }

@@ -1,8 +1,8 @@
 //! Requests from the command line to a phase, with or without an owner.
 
 use super::super::super::model::{
-    Approved, Ask, EffectResult, Entry, ForgeAct, ForgeAnswer, Injected, Life, OutcomeStatus,
-    Pause, PostKey, Stage, Timer, is_actionable,
+    Approved, Ask, EffectResult, Entry, ForgeAct, ForgeAnswer, Injected, Life, Pause, PostKey,
+    Stage, Timer, is_actionable,
 };
 use super::PhaseFlow;
 use super::texts::injected_body;
@@ -58,7 +58,7 @@ impl PhaseFlow<'_> {
             Ask::RetryTask { .. } | Ask::SkipTask { .. } | Ask::Pause | Ask::Unpause => {}
             Ask::Cleanup => {
                 let problem = Problem::new(Kind::Interrupted, "cleaned up on request");
-                self.leave(OutcomeStatus::Cancelled, Some(problem));
+                self.leave_told(problem);
             }
         }
     }

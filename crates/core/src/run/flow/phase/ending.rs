@@ -241,6 +241,17 @@ impl PhaseFlow<'_> {
         self.close_with(posts, status, Some(problem));
     }
 
+    /// Ends the phase on request. The description and the summary say so, unless they already say how
+    /// it ended.
+    pub(in crate::run) fn leave_told(&mut self, problem: Problem) {
+        let mut posts = Vec::new();
+        if self.run.work.pull_request.is_some() {
+            self.state.end.get_or_insert_with(|| stopped(&problem));
+            posts = self.last_texts();
+        }
+        self.leave_with(OutcomeStatus::Cancelled, Some(problem), posts);
+    }
+
     /// A resumed run may stop again and then needs a new key.
     fn stopped_key(&self) -> String {
         match &self.run.resumption {
