@@ -152,6 +152,7 @@ fn watched(pause: Duration) -> Request {
             min_confidence: Confidence::new(80).unwrap(),
             refute: false,
             refuter: None,
+            verify: false,
             max_parallel: NonZeroU32::MIN,
         },
         prompts: Prompts::default(),

@@ -19,6 +19,7 @@ pub(crate) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTer
         min_confidence: settings.review.min_confidence,
         refute: settings.review.refute,
         refuter: settings.review.refuter_llm.clone(),
+        verify: settings.review.verify,
         max_parallel: NonZeroU32::new(settings.review.max_parallel).unwrap_or(NonZeroU32::MIN),
     };
     check_domains(&review, &prompts)?;

@@ -33,17 +33,17 @@ pub use model::{
     Entry, Event, FinishTerms, FixerResult, Flow, ForgeAct, ForgeAnswer, GivenPlan, Halt, HoldFor,
     IgnoredComment, Injected, Interrupted, JobComment, JobEntry, JobFinding, JobInput, JobRecord,
     JudgeCheck, Judged, JudgedEntry, Landable, LastReading, Ledger, Left, LeftBy, Level, Life,
-    Line, LineAct, LineAnswer, LineRemark, LineTerms, Listening, Makes, Merge, MergeStep,
+    Line, LineAct, LineAnswer, LineRemark, LineTerms, Listening, Makes, Mark, Merge, MergeStep,
     MergeWhen, Note, Notice, NoticeEvent, Notices, Objected, OpenNotice, Opinion, Outcome,
     OutcomeStatus, OwnPost, PLAN_PATH, PadNote, Panel, Parent, Part, Pause, PerTask,
     PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck, PlanFrom, PollResult, PostKey,
     Posting, Publish, Published, Reading, Receipt, ReceiptResult, Record, Remark, RemarkRecord,
     Request, ResumeStep, Resumption, Retry, ReviewOf, ReviewRecord, ReviewTerms, RollBackCost,
-    Round, RoundJob, RoundRecord, RoundStep, Run, RunCommand, RunKind, RunMessage, STATE_FORMAT,
-    SeverityTotals, Shows, Shutdown, ShutdownStep, SpawnStage, Spent, Stage, Tally, TaskCosts,
-    TaskOrder, TaskRecord, TaskScope, TaskState, Threads, Timer, UnreadableFormat, Validation,
-    VerifiedAgainst, Wants, Watch, WatchTerms, Whole, WholeTerms, Work, is_actionable, read_event,
-    read_run, reply_key, write_event, write_run,
+    Round, RoundJob, RoundRecord, RoundStep, RoundVerified, Run, RunCommand, RunKind, RunMessage,
+    STATE_FORMAT, SeverityTotals, Shows, Shutdown, ShutdownStep, SpawnStage, Spent, Stage, Tally,
+    TaskCosts, TaskOrder, TaskRecord, TaskScope, TaskState, Threads, Timer, UnreadableFormat,
+    Validation, VerifiedAgainst, Wants, Watch, WatchTerms, Whole, WholeTerms, Work, is_actionable,
+    read_event, read_run, reply_key, write_event, write_run,
 };
 pub use needs::Need;
 pub use standing::{Group, Standing, standing};

@@ -155,6 +155,9 @@ pub struct ReviewSettings {
     /// The agent that does; default: the reviewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refuter_llm: Option<String>,
+    /// Whether each commit of a team or a task is verified before it is published: reviewers are told
+    /// the result, and a fix that makes it worse is taken back.
+    pub verify: bool,
 }
 
 /// Settings of notifications.

@@ -375,6 +375,7 @@ impl PhaseFlow<'_> {
             | RoundStep::RollBack { .. } => self.repeat_agent(round),
             RoundStep::ReadPlan
             | RoundStep::Verify
+            | RoundStep::VerifyBefore
             | RoundStep::Land
             | RoundStep::Push
             | RoundStep::Open => self.check(round),

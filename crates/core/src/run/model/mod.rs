@@ -73,7 +73,7 @@ pub use phase::{
 };
 pub use phase_terms::{Adopted, DoneWhen, GivenPlan, Makes, PhaseTerms, ReviewTerms, WatchTerms};
 pub use post_key::PostKey;
-pub use promotion::Judged;
+pub use promotion::{Judged, Mark, RoundVerified};
 pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord, SeverityTotals};
 pub use remark::{Remark, ReviewOf};
 pub use request::{

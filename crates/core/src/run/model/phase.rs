@@ -11,7 +11,7 @@ use super::merge::Merge;
 use super::outcome::OutcomeStatus;
 use super::panel::Panel;
 use super::post_key::PostKey;
-use super::promotion::Judged;
+use super::promotion::{Judged, RoundVerified};
 use super::record::Record;
 use super::remark::Remark;
 use super::round::Round;
@@ -101,6 +101,9 @@ pub struct Phase {
     /// The last verification before a merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged: Option<Judged>,
+    /// How the latest commits were verified before they were published, the newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verified: Vec<RoundVerified>,
     /// The commit on the base, once drive merged the pull request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<CommitSha>,

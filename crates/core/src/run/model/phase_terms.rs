@@ -77,6 +77,9 @@ pub struct ReviewTerms {
     /// The agent that does, by its name in the settings; the reviewer where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refuter: Option<String>,
+    /// Whether each commit is verified before it is published.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub verify: bool,
     /// How many reviewers may work side by side.
     #[serde(default = "one")]
     pub max_parallel: NonZeroU32,

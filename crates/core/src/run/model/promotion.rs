@@ -3,6 +3,7 @@
 use crate::ids::{CommitSha, RunId, TreeSha};
 use crate::verify::Overall;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A verdict in short; the report is stored under its own run id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,4 +23,35 @@ pub struct Judged {
     /// Why it did not pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+}
+
+/// What a verification shows of the commit itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Mark {
+    /// It passed.
+    Passed,
+    /// It is broken.
+    Failed,
+    /// Nothing: the machine or the base failed, or a test that fails now and then.
+    Unknown,
+}
+
+/// How a commit of a round was verified.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RoundVerified {
+    /// The verdict.
+    pub judged: Judged,
+    /// What it shows of the commit.
+    pub mark: Mark,
+    /// The stages that failed, each as `route/stage`.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub failing: BTreeSet<String>,
+    /// The stages that did not run, each as `route/stage`.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub skipped: BTreeSet<String>,
+    /// The report of the newest one that did not pass, cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<String>,
 }

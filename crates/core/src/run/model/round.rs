@@ -76,6 +76,8 @@ pub enum RoundStep {
     ReadPlan,
     /// The commit is being verified before anybody sees it.
     Verify,
+    /// The commit before the round is being verified, because the new one failed.
+    VerifyBefore,
     /// The branch is being moved to the verified commit.
     Land,
     /// The branch is being pushed.

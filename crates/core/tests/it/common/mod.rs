@@ -83,6 +83,7 @@ pub fn review_terms() -> ReviewTerms {
         min_confidence: Confidence::new(80).unwrap(),
         refute: false,
         refuter: None,
+        verify: false,
         max_parallel: NonZeroU32::MIN,
     }
 }

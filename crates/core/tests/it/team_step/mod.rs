@@ -24,3 +24,4 @@ mod scene;
 mod suggesting;
 mod summary;
 mod verdicts;
+mod worse;

@@ -37,6 +37,8 @@ pub struct Scene {
     pub performed: Vec<Effect>,
     pub head: Option<String>,
     pub commits: Vec<CommitSummary>,
+    /// How many commits it made, with those that were taken back.
+    pub made: usize,
     pub told: Vec<String>,
     pub jobs: Vec<AgentJob>,
 }
@@ -105,14 +107,15 @@ impl Scene {
         match effect {
             Effect::RunAgent { job, .. } => self.run_agent(job),
             Effect::CommitWork { message, .. } => {
-                let n = self.commits.len();
+                self.made += 1;
+                let sha = CommitSha::new(format!("{:040}", self.made));
                 self.commits.push(CommitSummary {
-                    sha: CommitSha::new(format!("{:040}", n + 1)),
+                    sha: sha.clone(),
                     subject: message.lines().next().unwrap().to_owned(),
                 });
-                self.head = Some(self.commits[n].sha.clone().to_string());
+                self.head = Some(sha.to_string());
                 EffectResult::WorkCommitted {
-                    head_sha: self.commits[n].sha.clone(),
+                    head_sha: sha,
                     commits: self.commits.clone(),
                     warnings: Vec::new(),
                     changed: Vec::new(),
@@ -125,6 +128,13 @@ impl Scene {
                     (_, None) => good(effect),
                 };
                 self.with_checks(act, answer)
+            }
+            Effect::RollBack { to, .. } => {
+                if let Some(at) = self.commits.iter().position(|one| one.sha == *to) {
+                    self.commits.truncate(at + 1);
+                    self.head = Some(to.to_string());
+                }
+                good(effect)
             }
             Effect::Integrate { .. } => EffectResult::Integrated {
                 head_sha: CommitSha::new(self.head.clone().unwrap_or_default()),

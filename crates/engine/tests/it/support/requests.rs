@@ -87,6 +87,7 @@ fn terms() -> PhaseTerms {
             min_confidence: Confidence::new(80).unwrap(),
             refute: false,
             refuter: None,
+            verify: false,
             max_parallel: std::num::NonZeroU32::MIN,
         },
         prompts: Prompts::default(),

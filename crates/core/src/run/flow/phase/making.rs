@@ -69,9 +69,13 @@ impl PhaseFlow<'_> {
             );
         }
         if let Some(red) = &self.state.whole.red {
+            let which = match &self.state.saved {
+                Some(_) => "It",
+                None => "The fix before this one",
+            };
             let _ = write!(
                 job.prompt,
-                "\n\nIt did not pass verification, so it was not published:\n\n{red}\n"
+                "\n\n{which} did not pass verification, so it was not published:\n\n{red}\n"
             );
         }
     }

@@ -32,6 +32,7 @@ mod unsound;
 mod watch;
 mod whole;
 mod whole_text;
+mod worse;
 
 pub(in crate::run) use checks::named;
 pub(super) use ending::post;
@@ -89,6 +90,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: T
         end: None,
         ci: Ci::default(),
         judged: None,
+        verified: Vec::new(),
         merged: None,
         concludes: false,
         landable: Landable::default(),

@@ -93,7 +93,11 @@ impl PhaseFlow<'_> {
             EffectResult::PullRequestOpened { .. } => self.opened(round),
             EffectResult::OnForge { answer } => self.answered(round, &answer),
             EffectResult::Verified { base, report } => {
-                self.verified_first(round, (key, effect), base, &report);
+                if self.terms.is_on_line() {
+                    self.verified_first(round, (key, effect), base, &report);
+                } else {
+                    self.round_verified(round, &effect, &base, &report);
+                }
             }
             EffectResult::OnLine { answer } => self.line_moved(round, answer),
             EffectResult::RolledBack { kept } => self.rolled_back(round, kept),
@@ -243,12 +247,19 @@ impl PhaseFlow<'_> {
     }
 
     /// Pushes what is not published yet.
-    fn publish(&mut self, mut round: Round) {
+    fn publish(&mut self, round: Round) {
         let head_sha = self.run.work.head_sha.clone();
         if self.terms.is_on_line() && self.state.pushed != head_sha {
             return self.verify_first(round);
         }
-        match (self.remote(), head_sha) {
+        if self.verifies(&round) {
+            return self.verify_round(round);
+        }
+        self.push_round(round);
+    }
+
+    pub(super) fn push_round(&mut self, mut round: Round) {
+        match (self.remote(), self.run.work.head_sha.clone()) {
             (Some(remote), Some(head_sha)) if self.state.pushed.as_ref() != Some(&head_sha) => {
                 let Some(branch) = self.branch() else {
                     return self.fail(no_branch());
@@ -359,9 +370,13 @@ impl PhaseFlow<'_> {
             RoundStep::RollBack { .. } if self.is_enough(&problem) => {
                 self.stop(OutcomeStatus::NeedsHuman, problem);
             }
+            RoundStep::Verify | RoundStep::VerifyBefore if !self.terms.is_on_line() => {
+                self.round_unverified(round, key, effect, problem);
+            }
             RoundStep::WritePlan
             | RoundStep::DropPlan
             | RoundStep::Verify
+            | RoundStep::VerifyBefore
             | RoundStep::Land
             | RoundStep::Commit
             | RoundStep::RollBack { .. }

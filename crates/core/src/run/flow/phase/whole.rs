@@ -27,7 +27,7 @@ use crate::verify::{Verification, promotable_by, render};
 /// How often the same announcement is tried.
 const MOST_TRIES: u32 = 5;
 /// How much of a report on a commit that did not pass a fixer is told, in bytes.
-const LONGEST_REPORT: usize = 8 << 10;
+pub(super) const LONGEST_REPORT: usize = 8 << 10;
 /// The author of what programs did not show.
 const CONTRACT: &str = "contract";
 /// The author of what a verification found.
@@ -126,6 +126,7 @@ impl PhaseFlow<'_> {
         };
         if let Some(tree) = promotable_by(rules, report, &head, &base).cloned() {
             self.state.whole.red = None;
+            self.note_verified(&head, &base, report);
             round.step = RoundStep::Land;
             self.at(round);
             self.run.decide(Effect::OnLine {

@@ -17,11 +17,23 @@ impl PhaseFlow<'_> {
             return String::new();
         };
         let mut text = String::new();
-        let judged = self.state.judged.as_ref();
+        let known = self.verified_of(head);
+        let judged = known
+            .map(|known| &known.judged)
+            .or(self.state.judged.as_ref());
         if let Some(judged) = judged.filter(|judged| judged.head_sha == *head) {
             let (base, overall) = (judged.base_sha.short(), judged.overall.as_str());
             let _ = write!(text, "drive verify, merged into {base}: {overall}");
             text.push_str(&because(judged.why.as_deref()));
+        }
+        if let Some(known) = known.filter(|known| !known.failing.is_empty()) {
+            let failing: Vec<&str> = known.failing.iter().map(String::as_str).collect();
+            let failing = plain_line(&failing.join(", "), TEXT_CHARS);
+            let _ = writeln!(text, "failed stages: {failing}");
+        }
+        let report = known.and_then(|known| known.report.as_deref());
+        if let Some(report) = report {
+            let _ = writeln!(text, "{report}");
         }
         let known = self.state.ci.of(Some(head));
         let all = known.map_or(&[][..], |known| known.checks.as_slice());
