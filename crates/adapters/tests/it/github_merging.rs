@@ -1,9 +1,9 @@
 //! Merging on GitHub: as the repository and the rules of the base allow it.
 
 use crate::github_support::{Hub, REPO};
-use drive_core::forge::{PrState, PullRequest};
+use drive_core::forge::{Permission, PrState, PullRequest};
 use drive_core::ids::BranchName;
-use drive_engine::ports::{Forge, MergeOutcome, NewPullRequest};
+use drive_engine::ports::{Forge, MergeOutcome, NewPullRequest, Since};
 use drive_testkit::forge_contract::ForgeFixture;
 use drive_testkit::github::{Fault, FaultKind, SimCheckRun};
 
@@ -144,4 +144,61 @@ fn a_draft_in_front_of_a_queue_is_refused_with_the_reason() {
         panic!("a draft was queued");
     };
     assert!(reason.contains("not in a state"), "{reason}");
+}
+
+/// Merges unless ann wrote by then. Returns also how often that was asked.
+fn merge_unless_ann_wrote(hub: &Hub, pr: &PullRequest) -> (MergeOutcome, usize) {
+    let mut asked = 0;
+    let mut go_ahead = || {
+        asked += 1;
+        let polled = hub.forge.poll(&[pr.number], Since(None))?;
+        Ok(polled.comments.is_empty())
+    };
+    let outcome = hub
+        .forge
+        .merge_if(pr.number, &pr.head_sha, None, &mut go_ahead);
+    (outcome.unwrap(), asked)
+}
+
+fn ann_writes_before(hub: &Hub, request: (&'static str, &str)) {
+    hub.add_person("ann", Permission::Write);
+    hub.simulator
+        .comment_before(request, (REPO, "ann", 1), "STOP");
+}
+
+#[test]
+fn a_word_after_the_settings_were_read_stops_the_merge() {
+    for with_queue in [false, true] {
+        let hub = Hub::start();
+        let pr = open(&hub);
+        if with_queue {
+            hub.simulator.require_merge_queue(REPO);
+            ann_writes_before(&hub, ("GET", "/rules/branches/main"));
+        } else {
+            ann_writes_before(&hub, ("GET", "/repos/acme/widgets"));
+        }
+        assert_eq!(
+            merge_unless_ann_wrote(&hub, &pr),
+            (MergeOutcome::Stopped, 1),
+            "queue: {with_queue}"
+        );
+        assert_eq!(merge_requests(&hub), 0);
+        assert_eq!(hub.simulator.merge_queue(REPO), Vec::<u64>::new());
+    }
+}
+
+#[test]
+fn a_word_during_a_secondary_limit_stops_the_merge() {
+    let hub = Hub::start();
+    let pr = open(&hub);
+    ann_writes_before(&hub, ("PUT", "/pulls/1/merge"));
+    let limit = Fault::next("PUT", "/merge", FaultKind::SecondaryLimit(60));
+    hub.simulator.inject(limit);
+    assert_eq!(
+        merge_unless_ann_wrote(&hub, &pr),
+        (MergeOutcome::Stopped, 2)
+    );
+    assert_eq!(merge_requests(&hub), 1, "the one that the limit refused");
+    let state = hub.forge.fetch(pr.number).unwrap().state;
+    assert_eq!(state, PrState::Open);
 }

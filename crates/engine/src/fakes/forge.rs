@@ -6,8 +6,8 @@ use super::lock::lock;
 use super::machine::DriveProcess;
 use super::repository::FakeRepository;
 use crate::ports::{
-    CheckReport, CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
-    Posted, PostedReview, PullRequests, Reaction, Reported, Since, StatusState,
+    CheckReport, CommitStatus, Forge, GoAhead, MergeOutcome, NewPullRequest, NewReview, Polled,
+    Post, Posted, PostedReview, PullRequests, Reaction, Reported, Since, StatusState,
 };
 use drive_core::forge::text::compose;
 use drive_core::forge::{
@@ -387,12 +387,16 @@ impl Forge for FakeForge {
         Ok(())
     }
 
-    fn merge(
+    fn merge_if(
         &self,
         pr: PrNumber,
         expected_head: &CommitSha,
         _: Option<&CommitSha>,
+        go_ahead: &mut GoAhead<'_>,
     ) -> Result<MergeOutcome, Problem> {
+        if !go_ahead()? {
+            return Ok(MergeOutcome::Stopped);
+        }
         let act = lock(&self.before_merge).take();
         if let Some(act) = act {
             act();

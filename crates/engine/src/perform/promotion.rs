@@ -5,10 +5,12 @@ use super::reading::{Wanted, read};
 use crate::executor::Task;
 use crate::forge::Conversation;
 use crate::ports::{MergeOutcome, Place, Promotion, PromotionGate};
-use drive_core::forge::{Comment, PrState};
+use drive_core::forge::PrState;
 use drive_core::ids::{CommitSha, PrNumber, TreeSha};
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{BranchAt, EffectResult, Flow, ForgeAnswer, Request, VerifiedAgainst};
+use drive_core::run::{
+    BranchAt, EffectResult, Flow, ForgeAnswer, PollResult, Request, VerifiedAgainst,
+};
 use drive_core::secrets::redact_comments;
 use drive_core::verify::promotable_by;
 
@@ -82,37 +84,37 @@ impl World<'_> {
             }
             Some(Box::new(report.with_tails_of(TAIL_BYTES)))
         };
-        let (unread, missing) = match self.unread(task) {
-            Ok(unread) => (unread, None),
-            Err(problem) => (Vec::new(), Some(problem.to_string())),
+        let (poll, missing) = match self.unread(task) {
+            Ok(poll) => (poll, None),
+            Err(problem) => (PollResult::default(), Some(problem.to_string())),
         };
         Ok(EffectResult::Landed {
             is_merge: found.parents.len() > 1,
             sha,
             report,
-            unread,
+            unread: poll.comments,
+            objections: poll.objections.unwrap_or_default(),
             missing,
         })
     }
 
-    /// What people wrote between the last reading and the merge.
-    fn unread(&self, task: &Task<'_>) -> Result<Vec<Comment>, Problem> {
+    /// What people wrote and think the last reading and the merge.
+    fn unread(&self, task: &Task<'_>) -> Result<PollResult, Problem> {
         let Some(pr) = &task.run.work.pull_request else {
-            return Ok(Vec::new());
+            return Ok(PollResult::default());
         };
         let talk = self.require_forge()?;
         let wanted = Wanted {
             since: None,
-            opinions: false,
+            opinions: true,
             checks: None,
         };
-        let poll = read(talk, task.run, pr.number, wanted)?;
+        let mut poll = read(talk, task.run, pr.number, wanted)?;
         if let Some(missing) = poll.missing {
             return Err(Problem::new(Kind::ForgeAnswer, missing));
         }
-        let mut comments = poll.comments;
-        redact_comments(&self.secrets.secrets(), &mut comments);
-        Ok(comments)
+        redact_comments(&self.secrets.secrets(), &mut poll.comments);
+        Ok(poll)
     }
 
     fn require_gate(&self) -> Result<&dyn PromotionGate, Problem> {
@@ -151,25 +153,19 @@ impl World<'_> {
         }
         if forge.fetch(pr)?.state != PrState::Merged {
             self.require_approved(task, head, protected)?;
-            // The last thing before the merge: whoever wrote until now is heard.
-            forge.await_write_turn()?;
-            let wanted = Wanted {
-                since: None,
-                opinions: true,
-                checks: Some(head),
-            };
-            let mut poll = read(talk, task.run, pr, wanted)?;
-            // The run knows their words without secrets.
-            redact_comments(&self.secrets.secrets(), &mut poll.comments);
+        }
+        // The last thing before each request to merge: whoever wrote until now is heard.
+        let mut unheard = None;
+        let mut go_ahead = || {
+            let poll = self.read_before_merge(task, (talk, pr), head)?;
             if let Flow::Phase { phase } = &task.run.flow
                 && phase.is_unheard(&poll)
             {
-                return Ok(ForgeAnswer::Unheard {
-                    poll: Box::new(poll),
-                });
+                unheard = Some(Box::new(poll));
             }
-        }
-        Ok(match forge.merge(pr, head, Some(sha))? {
+            Ok(unheard.is_none())
+        };
+        Ok(match forge.merge_if(pr, head, Some(sha), &mut go_ahead)? {
             MergeOutcome::Merged { sha } => ForgeAnswer::Merged { sha },
             MergeOutcome::HeadMoved => ForgeAnswer::NotMerged {
                 reason: format!("its head is no longer {head}"),
@@ -177,7 +173,30 @@ impl World<'_> {
             MergeOutcome::BaseMoved => ForgeAnswer::BaseMoved,
             MergeOutcome::Queued => ForgeAnswer::Queued,
             MergeOutcome::Refused { reason } => ForgeAnswer::NotMerged { reason },
+            MergeOutcome::Stopped => match unheard {
+                Some(poll) => ForgeAnswer::Unheard { poll },
+                None => ForgeAnswer::NotMerged {
+                    reason: "the merge was stopped".to_owned(),
+                },
+            },
         })
+    }
+
+    /// Everything that people and checks say about a head, without secrets.
+    fn read_before_merge(
+        &self,
+        task: &Task<'_>,
+        (talk, pr): (&Conversation, PrNumber),
+        head: &CommitSha,
+    ) -> Result<PollResult, Problem> {
+        let wanted = Wanted {
+            since: None,
+            opinions: true,
+            checks: Some(head),
+        };
+        let mut poll = read(talk, task.run, pr, wanted)?;
+        redact_comments(&self.secrets.secrets(), &mut poll.comments);
+        Ok(poll)
     }
 }
 

@@ -198,12 +198,17 @@ pub enum MergeOutcome {
     BaseMoved,
     /// It waits in the forge's merge queue, which merges it later, onto whatever its base is then.
     Queued,
+    /// Whoever asked for it took it back before it was sent.
+    Stopped,
     /// The forge does not allow it now.
     Refused {
         /// The reason given by the forge.
         reason: String,
     },
 }
+
+/// Says right before a merge is sent whether it still may be.
+pub type GoAhead<'a> = dyn FnMut() -> Result<bool, Problem> + 'a;
 
 /// A place where pull requests live. One value serves one repository.
 ///
@@ -243,12 +248,24 @@ pub trait Forge: Send + Sync {
     fn react(&self, pr: PrNumber, comment: CommentRef, reaction: Reaction) -> Result<(), Problem>;
     /// Merges exactly the expected head, into the expected base where one is given, or does not
     /// merge. A forge that cannot hold the base ignores it: its caller asks right before.
+    ///
+    /// `go_ahead` is asked after every wait and every reading, as the last thing before each attempt.
+    fn merge_if(
+        &self,
+        pr: PrNumber,
+        expected_head: &CommitSha,
+        expected_base: Option<&CommitSha>,
+        go_ahead: &mut GoAhead<'_>,
+    ) -> Result<MergeOutcome, Problem>;
+    /// Merges as [`merge_if`](Self::merge_if) does, without a last question.
     fn merge(
         &self,
         pr: PrNumber,
         expected_head: &CommitSha,
         expected_base: Option<&CommitSha>,
-    ) -> Result<MergeOutcome, Problem>;
+    ) -> Result<MergeOutcome, Problem> {
+        self.merge_if(pr, expected_head, expected_base, &mut || Ok(true))
+    }
     /// Ends the draft state. One that is ready stays ready.
     fn mark_ready(&self, pr: PrNumber) -> Result<(), Problem>;
     /// Replaces the description.
@@ -264,10 +281,6 @@ pub trait Forge: Send + Sync {
     /// forge takes only so many.
     fn writes_wait_until(&self) -> Option<Timestamp> {
         None
-    }
-    /// Waits until a write would be sent at once, so that what is read then is still true.
-    fn await_write_turn(&self) -> Result<(), Problem> {
-        Ok(())
     }
     /// The requests that are left; `None` if the forge does not count them.
     fn budget(&self) -> Result<Option<RequestBudget>, Problem>;

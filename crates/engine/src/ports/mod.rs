@@ -22,8 +22,8 @@ pub use drive_core::network::NetworkAccess;
 pub use drive_core::process::Stream;
 pub use drive_core::settings::IsolationMode;
 pub use forge::{
-    CheckReport, CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled,
-    Post, Posted, PostedReview, Reaction, Reported, Since, StatusState,
+    CheckReport, CommitStatus, Forge, GoAhead, LineComment, MergeOutcome, NewPullRequest,
+    NewReview, Polled, Post, Posted, PostedReview, Reaction, Reported, Since, StatusState,
 };
 pub use notifier::Notifier;
 pub use nudges::{Deliveries, KeptNudge, NudgeLog, Nudges};

@@ -10,6 +10,7 @@ mod faults;
 mod git;
 mod graphql;
 mod http;
+mod interjections;
 mod landing;
 mod limits;
 mod log;
@@ -78,6 +79,7 @@ impl Simulator {
         let service = Arc::new(Mutex::new(Service {
             world,
             faults: Vec::new(),
+            interjections: Vec::new(),
             limits: limits::Limits::default(),
             log: log::Log::default(),
             schema: Schema::load(),

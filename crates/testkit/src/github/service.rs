@@ -2,6 +2,7 @@
 
 use super::faults::{self, Fault, FaultKind};
 use super::http::{Answer, Refusal, Request};
+use super::interjections::{self, Interjection};
 use super::limits::{self, Limits};
 use super::log::{Carried, Log, Logged};
 use super::rest::checks::LOGS;
@@ -20,6 +21,8 @@ const OVERSIZED: usize = 40 * 1024 * 1024;
 pub(crate) struct Service {
     pub(crate) world: World,
     pub(crate) faults: Vec<Fault>,
+    /// What people write right before a request is looked at.
+    pub(crate) interjections: Vec<Interjection>,
     pub(crate) limits: Limits,
     pub(crate) log: Log,
     pub(crate) schema: Schema,
@@ -74,6 +77,7 @@ impl Service {
         if let Some(refusal) = self.limits.refuse(&token, resource, now) {
             return Carried::Whole(refusal);
         }
+        interjections::take(self, &request.method, &request.path);
         let fault = faults::take(&mut self.faults, &request.method, &request.path);
         if let Some(kind) = fault
             && !kind.applies()

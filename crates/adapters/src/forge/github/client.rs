@@ -12,6 +12,7 @@ use super::transport::{Ask, DIFF, JSON, Reply, Transport};
 use drive_core::forge::{RequestBudget, rate_limit};
 use drive_core::problem::{Kind, Problem};
 use drive_core::time::{Timestamp, after};
+use drive_engine::ports::GoAhead;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -211,10 +212,26 @@ impl Client {
         url: &str,
         body: &Value,
     ) -> Result<Written, Problem> {
+        let written = self.write_if(method, url, body, &mut || Ok(true))?;
+        written.ok_or_else(|| Problem::new(Kind::Internal, "a write was stopped by nobody"))
+    }
+
+    /// The same, if it still may be sent when its turn has come: a wait can take minutes. `None` where
+    /// it was not sent.
+    pub(super) fn write_if(
+        &self,
+        method: Method,
+        url: &str,
+        body: &Value,
+        go_ahead: &mut GoAhead<'_>,
+    ) -> Result<Option<Written>, Problem> {
         let mut until = self.now();
         for _ in 0..ATTEMPTS {
             self.await_turn()?;
             self.await_write()?;
+            if !go_ahead()? {
+                return Ok(None);
+            }
             let sent = self.send(Ask {
                 method: method.clone(),
                 url,
@@ -225,7 +242,7 @@ impl Client {
             let reply = match sent {
                 Ok(reply) => reply,
                 Err(Failed::Unsent(problem)) => return Err(problem),
-                Err(Failed::Unknown(problem)) => return Ok(Written::Unknown(problem)),
+                Err(Failed::Unknown(problem)) => return Ok(Some(Written::Unknown(problem))),
             };
             self.observe(&reply)?;
             match limited_until(&reply, self.now()) {
@@ -234,9 +251,9 @@ impl Client {
                     self.pause_all(until)?;
                 }
                 None if reply.status >= 500 => {
-                    return Ok(Written::Unknown(refused(&reply, &self.repo())));
+                    return Ok(Some(Written::Unknown(refused(&reply, &self.repo()))));
                 }
-                None => return Ok(Written::Answered(reply)),
+                None => return Ok(Some(Written::Answered(reply))),
             }
         }
         Err(rate_limited(until))
@@ -247,7 +264,7 @@ impl Client {
     pub(super) fn once<T>(
         &self,
         look: impl Fn() -> Result<Option<T>, Problem>,
-        act: impl Fn() -> Result<Act<T>, Problem>,
+        mut act: impl FnMut() -> Result<Act<T>, Problem>,
     ) -> Result<T, Problem> {
         let mut attempt = 1;
         loop {

@@ -9,7 +9,7 @@ use drive_core::forge::PrState;
 use drive_core::forge::github::checks::BranchDemands;
 use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
-use drive_engine::ports::MergeOutcome;
+use drive_engine::ports::{GoAhead, MergeOutcome};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use ureq::http::Method;
@@ -65,6 +65,7 @@ impl Client {
         &self,
         pr: PrNumber,
         expected: &CommitSha,
+        go_ahead: &mut GoAhead<'_>,
     ) -> Result<MergeOutcome, Problem> {
         if let Some(merged) = self.merged(pr)? {
             return Ok(merged);
@@ -81,7 +82,7 @@ impl Client {
             Err(problem) => return Err(problem),
         };
         if demands.merge_queue {
-            return self.enqueue(pr, expected);
+            return self.enqueue(pr, expected, go_ahead);
         }
         let mut outcome = MergeOutcome::Refused {
             reason: format!(
@@ -90,18 +91,19 @@ impl Client {
             ),
         };
         for method in self.allowed_methods(&reading)?.within(&demands) {
-            outcome = self.merge_by(pr, expected, method)?;
+            outcome = self.merge_by(pr, (expected, method), go_ahead)?;
             match &outcome {
                 MergeOutcome::Refused { reason } if reason.contains("not allowed") => {}
                 // The protection of a branch does not tell readers of its queue.
                 MergeOutcome::Refused { reason } if reason.contains("merge queue") => {
-                    return self.enqueue(pr, expected);
+                    return self.enqueue(pr, expected, go_ahead);
                 }
                 MergeOutcome::Refused { .. }
                 | MergeOutcome::Merged { .. }
                 | MergeOutcome::Queued
                 | MergeOutcome::HeadMoved
-                | MergeOutcome::BaseMoved => return Ok(outcome),
+                | MergeOutcome::BaseMoved
+                | MergeOutcome::Stopped => return Ok(outcome),
             }
         }
         Ok(outcome)
@@ -114,7 +116,12 @@ impl Client {
     }
 
     /// Puts exactly this head into the merge queue. A push takes it out again.
-    fn enqueue(&self, pr: PrNumber, expected: &CommitSha) -> Result<MergeOutcome, Problem> {
+    fn enqueue(
+        &self,
+        pr: PrNumber,
+        expected: &CommitSha,
+        go_ahead: &mut GoAhead<'_>,
+    ) -> Result<MergeOutcome, Problem> {
         self.once(
             || self.queued(pr, expected),
             || {
@@ -122,9 +129,10 @@ impl Client {
                 let input = json!({
                     "pullRequestId": details.node_id, "expectedHeadOid": expected,
                 });
-                match self.mutate(ENQUEUE, &input) {
-                    Ok(Written::Answered(_)) => Ok(Act::Done(MergeOutcome::Queued)),
-                    Ok(Written::Unknown(problem)) => Ok(Act::Unknown(problem)),
+                match self.mutate_if(ENQUEUE, &input, go_ahead) {
+                    Ok(None) => Ok(Act::Done(MergeOutcome::Stopped)),
+                    Ok(Some(Written::Answered(_))) => Ok(Act::Done(MergeOutcome::Queued)),
+                    Ok(Some(Written::Unknown(problem))) => Ok(Act::Unknown(problem)),
                     Err(problem) if problem.kind == Kind::ForgeRejected => {
                         let reason = problem.causes.join("; ");
                         self.why_not_merged(pr, expected, reason).map(Act::Done)
@@ -153,25 +161,26 @@ impl Client {
     fn merge_by(
         &self,
         pr: PrNumber,
-        expected: &CommitSha,
-        method: &str,
+        (expected, method): (&CommitSha, &str),
+        go_ahead: &mut GoAhead<'_>,
     ) -> Result<MergeOutcome, Problem> {
         let url = self.endpoint.rest(&format!("pulls/{pr}/merge"));
         let body = json!({"sha": expected, "merge_method": method});
         self.once(
             || self.merged(pr),
-            || match self.write(Method::PUT, &url, &body)? {
-                Written::Answered(reply) if reply.status == 200 => {
+            || match self.write_if(Method::PUT, &url, &body, go_ahead)? {
+                None => Ok(Act::Done(MergeOutcome::Stopped)),
+                Some(Written::Answered(reply)) if reply.status == 200 => {
                     let merged = read::merged(&reply.body);
                     let merged = merged.map(|sha| MergeOutcome::Merged { sha });
                     Ok(readable(merged, &self.repo()))
                 }
-                Written::Answered(reply) if matches!(reply.status, 405 | 409 | 422) => {
+                Some(Written::Answered(reply)) if matches!(reply.status, 405 | 409 | 422) => {
                     let reason = message(&reply);
                     self.why_not_merged(pr, expected, reason).map(Act::Done)
                 }
-                Written::Answered(reply) => Err(refused(&reply, &self.repo())),
-                Written::Unknown(problem) => Ok(Act::Unknown(problem)),
+                Some(Written::Answered(reply)) => Err(refused(&reply, &self.repo())),
+                Some(Written::Unknown(problem)) => Ok(Act::Unknown(problem)),
             },
         )
     }

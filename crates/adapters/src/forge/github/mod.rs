@@ -51,8 +51,8 @@ use drive_core::forge::{
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::time::Timestamp;
 use drive_engine::ports::{
-    CheckReport, CommitStatus, Forge, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
-    Posted, PostedReview, Reaction, Reported, Since,
+    CheckReport, CommitStatus, Forge, GoAhead, MergeOutcome, NewPullRequest, NewReview, Polled,
+    Post, Posted, PostedReview, Reaction, Reported, Since,
 };
 use std::sync::Arc;
 use transport::Transport;
@@ -160,13 +160,14 @@ impl Forge for GitHub {
     }
 
     /// GitHub takes the expected head, and no expected base.
-    fn merge(
+    fn merge_if(
         &self,
         pr: PrNumber,
         expected_head: &CommitSha,
         _: Option<&CommitSha>,
+        go_ahead: &mut GoAhead<'_>,
     ) -> Result<MergeOutcome, Problem> {
-        self.client.merge(pr, expected_head)
+        self.client.merge(pr, expected_head, go_ahead)
     }
 
     fn mark_ready(&self, pr: PrNumber) -> Result<(), Problem> {
@@ -179,13 +180,6 @@ impl Forge for GitHub {
 
     fn close(&self, pr: PrNumber) -> Result<(), Problem> {
         self.client.close(pr)
-    }
-
-    fn await_write_turn(&self) -> Result<(), Problem> {
-        match self.client.writes_wait_until() {
-            Some(until) => self.client.wait_until(until),
-            None => Ok(()),
-        }
     }
 
     fn writes_wait_until(&self) -> Option<Timestamp> {

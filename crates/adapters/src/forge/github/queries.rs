@@ -7,6 +7,7 @@ use super::transport::{Ask, JSON, Reply};
 use drive_core::forge::RequestBudget;
 use drive_core::problem::{Kind, Problem};
 use drive_core::time::{Timestamp, after};
+use drive_engine::ports::GoAhead;
 use serde_json::{Value, json};
 use std::time::Duration;
 use ureq::http::Method;
@@ -49,11 +50,22 @@ impl Client {
 
     /// Changes something.
     pub(super) fn mutate(&self, mutation: &str, input: &Value) -> Result<Written, Problem> {
+        let written = self.mutate_if(mutation, input, &mut || Ok(true))?;
+        written.ok_or_else(|| Problem::new(Kind::Internal, "a mutation was stopped by nobody"))
+    }
+
+    /// The same, if it still may be sent when its turn has come. `None` where it was not sent.
+    pub(super) fn mutate_if(
+        &self,
+        mutation: &str,
+        input: &Value,
+        go_ahead: &mut GoAhead<'_>,
+    ) -> Result<Option<Written>, Problem> {
         self.await_queries()?;
         let body = json!({"query": mutation, "variables": {"input": input}});
-        let reply = match self.write(Method::POST, self.endpoint.graphql(), &body)? {
-            Written::Unknown(problem) => return Ok(Written::Unknown(problem)),
-            Written::Answered(reply) => reply,
+        let reply = match self.write_if(Method::POST, self.endpoint.graphql(), &body, go_ahead)? {
+            Some(Written::Answered(reply)) => reply,
+            other @ (Some(Written::Unknown(_)) | None) => return Ok(other),
         };
         if reply.status != 200 {
             return Err(refused(&reply, &self.repo()));
@@ -62,8 +74,10 @@ impl Client {
             return Err(problem);
         }
         match data(&reply, &self.repo()) {
-            Ok(_) => Ok(Written::Answered(reply)),
-            Err(problem) if problem.kind == Kind::ForgeAnswer => Ok(Written::Unknown(problem)),
+            Ok(_) => Ok(Some(Written::Answered(reply))),
+            Err(problem) if problem.kind == Kind::ForgeAnswer => {
+                Ok(Some(Written::Unknown(problem)))
+            }
             Err(problem) => Err(problem),
         }
     }

@@ -9,7 +9,7 @@ use crate::sandbox::lock::FileLock;
 use drive_core::Problem;
 use drive_core::forge::PrState;
 use drive_core::ids::{BranchName, CommitSha, PrNumber, TreeSha};
-use drive_engine::ports::MergeOutcome;
+use drive_engine::ports::{GoAhead, MergeOutcome};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -76,14 +76,19 @@ impl LocalForge {
 
     /// Merges, one pull request of the repository at a time: two merges at once would find each
     /// other's half-updated checkout.
-    pub fn merge_as(&self, pr: PrNumber, terms: &MergeTerms<'_>) -> Result<MergeOutcome, Problem> {
+    pub fn merge_as(
+        &self,
+        pr: PrNumber,
+        terms: &MergeTerms<'_>,
+        go_ahead: &mut GoAhead<'_>,
+    ) -> Result<MergeOutcome, Problem> {
         let name = format!("merge-{}.lock", self.repository);
         let path = self.database.path().with_file_name(name);
         let _turn = FileLock::acquire(&path, "merging a pull request", MERGE_WAIT)?;
-        let mut outcome = self.merge_now(pr, terms)?;
+        let mut outcome = self.merge_now(pr, terms, go_ahead)?;
         for _ in 1..MERGE_TRIES {
             let Attempt::BaseMoved = outcome else { break };
-            outcome = self.merge_now(pr, terms)?;
+            outcome = self.merge_now(pr, terms, go_ahead)?;
         }
         Ok(match outcome {
             Attempt::Ended(outcome) => outcome,
@@ -98,7 +103,12 @@ impl LocalForge {
         Ok(row.merge_sha)
     }
 
-    fn merge_now(&self, pr: PrNumber, terms: &MergeTerms<'_>) -> Result<Attempt, Problem> {
+    fn merge_now(
+        &self,
+        pr: PrNumber,
+        terms: &MergeTerms<'_>,
+        go_ahead: &mut GoAhead<'_>,
+    ) -> Result<Attempt, Problem> {
         self.refresh()?;
         let row = self.require_pull(pr)?;
         match row.state {
@@ -149,6 +159,9 @@ impl LocalForge {
             &message(&row, terms.note),
         )?;
         let commit = signed(&self.git, &location, commit)?;
+        if !go_ahead()? {
+            return Ok(Attempt::Ended(MergeOutcome::Stopped));
+        }
         match self.land(&row, &base, &commit)? {
             Some(_) if self.tip(&row.base)?.as_ref() != Some(&base) => Ok(Attempt::BaseMoved),
             Some(refusal) => Ok(Attempt::refused(refusal)),

@@ -12,8 +12,8 @@ use drive_core::forge::{
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{
-    CheckReport, CommitStatus, Forge, LineComment, MergeOutcome, NewPullRequest, NewReview, Polled,
-    Post, Posted, PostedReview, PullRequests, Reaction, Reported, Since,
+    CheckReport, CommitStatus, Forge, GoAhead, LineComment, MergeOutcome, NewPullRequest,
+    NewReview, Polled, Post, Posted, PostedReview, PullRequests, Reaction, Reported, Since,
 };
 use rusqlite::Transaction;
 use std::collections::BTreeSet;
@@ -185,11 +185,12 @@ impl Forge for LocalForge {
         self.write_reaction(comment, ACCOUNT, reaction)
     }
 
-    fn merge(
+    fn merge_if(
         &self,
         pr: PrNumber,
         expected_head: &CommitSha,
         expected_base: Option<&CommitSha>,
+        go_ahead: &mut GoAhead<'_>,
     ) -> Result<MergeOutcome, Problem> {
         self.merge_as(
             pr,
@@ -199,6 +200,7 @@ impl Forge for LocalForge {
                 tree: None,
                 note: None,
             },
+            go_ahead,
         )
     }
 

@@ -195,3 +195,15 @@ fn a_merge_whose_record_was_lost_is_found_again() {
     let merges = world.git(["rev-list", "--merges", "--count", "main"]);
     assert_eq!(merges, "1");
 }
+
+#[test]
+fn a_merge_that_is_stopped_in_the_last_moment_changes_nothing() {
+    let world = World::bare();
+    let pr = world.open("feat/x");
+    let outcome = world
+        .forge
+        .merge_if(pr.number, &pr.head_sha, None, &mut || Ok(false));
+    assert_eq!(outcome.unwrap(), MergeOutcome::Stopped);
+    assert_eq!(world.forge.fetch(pr.number).unwrap().state, PrState::Open);
+    assert!(matches!(merge(&world, &pr), MergeOutcome::Merged { .. }));
+}

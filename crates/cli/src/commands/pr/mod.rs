@@ -204,6 +204,7 @@ impl<'a> Desk<'a> {
                     tree: None,
                     note: Some("Merged without verification: `drive pr merge --unverified`."),
                 },
+                &mut || Ok(true),
             )?
         } else {
             let report = self.require_verified(&pull_request)?;
@@ -215,6 +216,7 @@ impl<'a> Desk<'a> {
                     tree: report.candidate.merged_tree_sha.as_ref(),
                     note: Some(&verified_by(&report)),
                 },
+                &mut || Ok(true),
             )?
         };
         match outcome {
@@ -222,6 +224,7 @@ impl<'a> Desk<'a> {
             MergeOutcome::HeadMoved => Err(head_moved(number, &head)),
             MergeOutcome::BaseMoved => Err(not_merged(number, "its base moved")),
             MergeOutcome::Queued => Err(not_merged(number, "it waits in a merge queue")),
+            MergeOutcome::Stopped => Err(not_merged(number, "it was stopped")),
             MergeOutcome::Refused { reason } => Err(not_merged(number, &reason)),
         }
     }

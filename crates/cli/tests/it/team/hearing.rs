@@ -127,3 +127,44 @@ fn a_pull_request_that_cannot_be_read_is_not_merged_until_it_was() {
     );
     assert!(!arena.seen().is_merged);
 }
+
+#[test]
+fn a_stop_between_the_last_reading_and_the_merge_stops_it() {
+    let (arena, team) = in_verification();
+    // What a merge reads of the repository comes after everything that people wrote was read.
+    hub(&arena).comment_before(
+        ("GET", "/repos/acme/widgets"),
+        (REPO, "ann", 1),
+        "STOP: say hello first.",
+    );
+    let ended = arena.checked(let_go(&arena, team));
+    assert_eq!(
+        (ended.code, &ended.document["failure"]["kind"]),
+        (Some(1), &json!("objected")),
+        "{ended:?}"
+    );
+    assert!(!arena.seen().is_merged);
+    let told = "Not merged: ann wrote right before the merge: STOP: say hello first.";
+    let said = conversation(&arena);
+    assert!(said.contains(told), "{said}");
+}
+
+#[test]
+fn a_comment_that_the_merge_overtook_is_told_on_the_pull_request() {
+    let (arena, team) = in_verification();
+    hub(&arena).comment_before(
+        ("PUT", "/pulls/1/merge"),
+        (REPO, "ann", 1),
+        "STOP: say hello first.",
+    );
+    let ended = arena.checked(let_go(&arena, team));
+    assert_eq!(
+        (ended.code, &ended.document["failure"]["kind"]),
+        (Some(1), &json!("mergedUnheard")),
+        "{ended:?}"
+    );
+    assert!(arena.seen().is_merged);
+    let said = conversation(&arena);
+    assert!(said.contains("before this was read"), "{said}");
+    assert!(said.contains("by ann: STOP: say hello first."), "{said}");
+}

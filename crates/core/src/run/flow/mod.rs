@@ -1,7 +1,7 @@
 //! Decisions: which effects follow from an event. Nothing here is stored.
 //!
 //! `kit` is what every flow works with. `setup`, `publish`, `merge`, `review`, `reply` and
-//! `promote` are the steps that flows share; `spawn`, `phase` and `cruise` put them in order.
+//! `promote` with `promote_landing` are the steps that flows share; `spawn`, `phase` and `cruise` put them in order.
 //! `outage` is how long they wait for a model; `tree` is what parents do with children, `report` what
 //! children say.
 
@@ -16,6 +16,7 @@ mod notify;
 mod outage;
 mod phase;
 mod promote;
+mod promote_landing;
 mod promote_text;
 mod proof;
 mod public_text;

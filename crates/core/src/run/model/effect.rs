@@ -8,6 +8,7 @@ use super::notice::Notice;
 use super::outcome::{BranchTip, CommitSummary, Published};
 use super::post_key::PostKey;
 use super::tree::RunMessage;
+use super::watch::Objected;
 use crate::Problem;
 use crate::agent::AgentOutcome;
 use crate::forge::Comment;
@@ -386,6 +387,9 @@ pub enum EffectResult {
         /// Comments that nobody had heard when it was merged.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unread: Vec<Comment>,
+        /// Requests for changes that nobody had heard when it was merged.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        objections: Vec<Objected>,
         /// Why that is not known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         missing: Option<String>,

@@ -355,6 +355,7 @@ pub fn good(effect: &Effect) -> EffectResult {
         }
         Effect::CheckLanded { landed, .. } => EffectResult::Landed {
             unread: Vec::new(),
+            objections: Vec::new(),
             missing: None,
             sha: landed
                 .clone()

@@ -141,6 +141,7 @@ fn a_merge_after_which_nothing_could_be_read_is_told() {
             is_merge: true,
             report: None,
             unread: Vec::new(),
+            objections: Vec::new(),
             missing: Some("no route".into()),
         }],
     );
@@ -184,6 +185,7 @@ fn a_comment_that_the_merge_overtook_is_told_with_the_way_back() {
             is_merge: true,
             report: None,
             unread: vec![comment(5, "STOP")],
+            objections: Vec::new(),
             missing: None,
         }],
     );
@@ -194,6 +196,27 @@ fn a_comment_that_the_merge_overtook_is_told_with_the_way_back() {
     let told = comments.last().unwrap();
     assert!(told.contains("inline-5 by ann: STOP"), "{told}");
     assert!(told.contains(&format!("git revert -m 1 {sha}")), "{told}");
+}
+
+#[test]
+fn a_request_for_changes_without_words_that_the_merge_overtook_is_told() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    scene.answers(
+        "checkLanded",
+        [EffectResult::Landed {
+            sha: CommitSha::new("9".repeat(40)),
+            is_merge: true,
+            report: None,
+            unread: Vec::new(),
+            objections: objects().objections.unwrap(),
+            missing: None,
+        }],
+    );
+    let run = scene.fly(merging(TeamMode::Github));
+    assert_eq!(end(&run).1, Some(Kind::MergedUnheard));
+    let comments = scene.comments();
+    let told = comments.last().unwrap();
+    assert!(told.contains("ann requests changes"), "{told}");
 }
 
 #[test]

@@ -77,6 +77,7 @@ fn a_resumed_run_whose_merge_landed_broken_says_so() {
             "checkLanded",
             [EffectResult::Landed {
                 unread: Vec::new(),
+                objections: Vec::new(),
                 missing: None,
                 sha: CommitSha::new(landed.clone()),
                 is_merge: true,

@@ -272,6 +272,7 @@ fn a_base_that_moved_is_not_merged_into_when_the_second_verdict_is_bad() {
 fn landed(report: Option<Verification>) -> EffectResult {
     EffectResult::Landed {
         unread: Vec::new(),
+        objections: Vec::new(),
         missing: None,
         sha: CommitSha::new(LANDED),
         is_merge: true,

@@ -1,7 +1,7 @@
 use super::*;
 use crate::ports::{
-    CheckReport, CommitStatus, MergeOutcome, NewPullRequest, NewReview, Polled, Post, Posted,
-    PostedReview, Reaction, Reported, Since,
+    CheckReport, CommitStatus, GoAhead, MergeOutcome, NewPullRequest, NewReview, Polled, Post,
+    Posted, PostedReview, Reaction, Reported, Since,
 };
 use drive_core::forge::trust::Reason;
 use drive_core::forge::{
@@ -68,7 +68,7 @@ impl Forge for People {
         set_status(&CommitSha, &CommitStatus<'_>) -> ();
         report_check(&CommitSha, &CheckReport<'_>) -> Reported;
         react(PrNumber, CommentRef, Reaction) -> ();
-        merge(PrNumber, &CommitSha, Option<&CommitSha>) -> MergeOutcome;
+        merge_if(PrNumber, &CommitSha, Option<&CommitSha>, &mut GoAhead<'_>) -> MergeOutcome;
         mark_ready(PrNumber) -> ();
         update_body(PrNumber, &str) -> ();
         close(PrNumber) -> ();

@@ -204,12 +204,20 @@ pub(super) fn unsound_comment(errors: &PlanErrors, rounds: u32, run: &Run) -> St
 }
 
 /// The comment after a merge that overtook what people wrote.
-pub(in crate::run) fn merged_unheard(sha: &CommitSha, revert: &str, unread: &[Entry]) -> String {
-    let listed = unread.iter().take(MOST_LISTED).map(listed);
-    let listed: String = listed.collect();
+pub(in crate::run) fn merged_unheard(
+    sha: &CommitSha,
+    revert: &str,
+    unread: &[Entry],
+    objections: &[Objected],
+) -> String {
+    let mut listed: String = unread.iter().take(MOST_LISTED).map(listed).collect();
+    if !objections.is_empty() {
+        listed.push_str(&format!("- {}\n", objected(objections)));
+    }
     format!(
-        "**Merged as {} before these comments were read.** To revert it: `{revert}`\n\n\
-         {}",
+        "**Merged as {} before this was read.** To revert it: `{revert}`
+
+{}",
         sha.short(),
         listed.trim_end()
     )
