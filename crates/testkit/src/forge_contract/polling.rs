@@ -151,7 +151,7 @@ pub fn a_poll_tells_which_pull_requests_changed(fixture: &dyn ForgeFixture) {
 pub fn many_comments_all_arrive(fixture: &dyn ForgeFixture) {
     fixture.add_person("wim", Permission::Write);
     let pr = open(fixture, "feat/many");
-    let expected: BTreeSet<CommentRef> = (0..230)
+    let expected: BTreeSet<CommentRef> = (0..250)
         .map(|i| fixture.comment("wim", pr.number, &format!("remark {i}")))
         .collect();
     let mut seen = BTreeSet::new();

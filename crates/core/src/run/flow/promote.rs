@@ -137,10 +137,11 @@ impl PhaseFlow<'_> {
         let reason = if let EffectResult::OnForge { answer } = result {
             match answer {
                 ForgeAnswer::Merged { sha } => return self.check_landed(sha),
-                ForgeAnswer::BaseMoved if self.state.counts.verifications < MOST_VERIFICATIONS => {
-                    return self.promote();
-                }
                 ForgeAnswer::BaseMoved => {
+                    self.state.counts.base_moves += 1;
+                    if self.state.counts.base_moves < MOST_VERIFICATIONS {
+                        return self.promote();
+                    }
                     format!("its base moved during all {MOST_VERIFICATIONS} verifications")
                 }
                 ForgeAnswer::NotMerged { reason } => reason,

@@ -146,6 +146,9 @@ pub struct Counts {
     pub late_rounds: u32,
     /// Verifications before the merge.
     pub verifications: u32,
+    /// How often the base moved while it was verified.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub base_moves: u32,
     /// Outages of an agent's model in a row, or failures of fixers in a row.
     pub failures: u32,
     /// Planners that failed.

@@ -357,6 +357,29 @@ fn a_check_that_has_not_ended_is_waited_for_and_then_left_to_a_person() {
 }
 
 #[test]
+fn only_moves_of_the_base_count_towards_the_verifications_that_it_may_move_in() {
+    let mut scene = Scene::reviews(&[APPROVED]);
+    let (pending, passed) = ((CheckState::Pending, ""), (CheckState::Passed, ""));
+    with_checks(&mut scene, &[passed]);
+    let waits = || {
+        let checks =
+            |head: &CommitSha| Checks::new(head.clone(), vec![check(pending.0, "")], Vec::new());
+        let poll = Box::new(PollResult {
+            checks: Some(checks(&CommitSha::new(format!("{:040}", 1)))),
+            ..PollResult::default()
+        });
+        on_forge(ForgeAnswer::Unheard { poll })
+    };
+    scene.answers(
+        "merge",
+        [waits(), waits(), on_forge(ForgeAnswer::BaseMoved)],
+    );
+    let run = scene.fly(merging(TeamMode::Github));
+    assert_eq!(end(&run).0, OutcomeStatus::Succeeded, "{:?}", scene.told);
+    assert_eq!(scene.performed_as("merge").len(), 4);
+}
+
+#[test]
 fn checks_are_read_of_the_published_commit_until_they_have_ended() {
     let mut scene = Scene::reviews(&[APPROVED]);
     scene.fly(team_request(TeamMode::Github));
