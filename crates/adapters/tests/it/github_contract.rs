@@ -82,6 +82,7 @@ fn the_adapter_uses_exactly_the_operations_it_lists() {
         context: "drive/review",
         state: StatusState::Success,
         description: "fine",
+        url: None,
     };
     forge.set_status(&pr.head_sha, &status).unwrap();
     let polled = forge.poll(&[number], Since(None)).unwrap();

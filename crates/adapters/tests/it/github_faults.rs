@@ -109,6 +109,7 @@ fn every_write_stands_once(kind: FaultKind) {
         context: "drive/review",
         state: StatusState::Failure,
         description: "two remarks",
+        url: None,
     };
     hit(&hub, "POST", "/statuses", kind, || {
         forge.set_status(&pr.head_sha, &status)

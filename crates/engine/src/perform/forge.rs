@@ -119,6 +119,7 @@ impl World<'_> {
                     description,
                 };
                 forge.set_status(sha, &status)?;
+                    url: link(task),
                 ForgeAnswer::Done
             }
         };
@@ -128,6 +129,12 @@ impl World<'_> {
 
 fn status(passed: bool) -> StatusState {
     if passed {
+/// Where people read about the work of a run: its pull request.
+pub(super) fn link<'a>(task: &Task<'a>) -> Option<&'a str> {
+    let opened = task.run.work.pull_request.as_ref()?;
+    Some(opened.url.as_str()).filter(|url| url.starts_with("http"))
+}
+
         StatusState::Success
     } else {
         StatusState::Failure

@@ -1,6 +1,7 @@
 //! Reports a verification on the commit that was verified.
 
 use super::World;
+use super::forge::link;
 use crate::executor::Task;
 use crate::ports::{CheckReport, StatusState};
 use drive_core::forge::checks::VERIFY_CONTEXT;
@@ -32,7 +33,7 @@ impl World<'_> {
                 title: &secrets.redact(&render::status_text(report)),
                 body: &secrets.redact(&render::markdown(report)),
                 annotations: &annotations,
-                url: None,
+                url: link(task),
             },
         );
         if let Err(problem) = set {

@@ -131,6 +131,8 @@ pub struct CommitStatus<'a> {
     pub state: StatusState,
     /// A short description; a forge may truncate it.
     pub description: &'a str,
+    /// Where people read more.
+    pub url: Option<&'a str>,
 }
 
 /// A report of drive about a commit: a check run where the forge permits it, else a status. Name,
@@ -160,6 +162,7 @@ impl<'a> CheckReport<'a> {
             context: self.name,
             state: self.state,
             description: self.title,
+            url: self.url,
         }
     }
 }

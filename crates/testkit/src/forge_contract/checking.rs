@@ -12,6 +12,7 @@ fn say(fixture: &dyn ForgeFixture, pr: &PullRequest, context: &str, state: Statu
         context,
         state,
         description: "said by the suite",
+        url: None,
     };
     fixture.forge().set_status(&pr.head_sha, &status).unwrap();
 }

@@ -175,6 +175,7 @@ pub fn the_newest_status_of_a_context_counts(fixture: &dyn ForgeFixture) {
             context,
             state,
             description: "said by the suite",
+            url: None,
         };
         fixture.forge().set_status(&pr.head_sha, &status).unwrap();
     };

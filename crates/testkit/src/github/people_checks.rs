@@ -177,6 +177,20 @@ impl Simulator {
         .collect()
     }
 
+    /// The links of the statuses and check runs of a commit, the oldest first.
+    pub fn check_links(&self, repo: &str, sha: &str) -> Vec<Option<String>> {
+        let service = self.lock();
+        let Some(repo) = service.world.repos.get(repo) else {
+            return Vec::new();
+        };
+        let statuses = repo.statuses.iter().filter(|status| status.sha == sha);
+        let runs = repo.landing.runs.iter().filter(|run| run.sha == sha);
+        let statuses = statuses.map(|status| status.target_url.clone());
+        statuses
+            .chain(runs.map(|run| run.details_url.clone()))
+            .collect()
+    }
+
     fn rule(&self, repo: &str, change: impl FnOnce(&mut Landing)) {
         if let Some(repo) = self.lock().world.repos.get_mut(repo) {
             change(&mut repo.landing);

@@ -154,16 +154,6 @@ impl Client {
         sha: &CommitSha,
         status: &CommitStatus<'_>,
     ) -> Result<(), Problem> {
-        self.set_linked_status(sha, status, None)
-    }
-
-    /// A status with a link for people.
-    pub(super) fn set_linked_status(
-        &self,
-        sha: &CommitSha,
-        status: &CommitStatus<'_>,
-        link: Option<&str>,
-    ) -> Result<(), Problem> {
         let state = match status.state {
             StatusState::Pending => "pending",
             StatusState::Success => "success",
@@ -179,7 +169,7 @@ impl Client {
         let mut body = json!({
             "context": status.context, "state": state, "description": description,
         });
-        if let Some(link) = link {
+        if let Some(link) = status.url {
             body["target_url"] = json!(link);
         }
         let url = self.endpoint.rest(&format!("statuses/{}", encode(sha)));

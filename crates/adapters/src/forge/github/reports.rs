@@ -28,7 +28,7 @@ impl Client {
         match self.write_check_run(sha, report) {
             Ok(()) => Ok(Reported::CheckRun),
             Err(problem) if problem.kind == Kind::ForgeForbidden => {
-                self.set_linked_status(sha, &report.as_status(), report.url)?;
+                self.set_status(sha, &report.as_status())?;
                 Ok(Reported::Status)
             }
             Err(problem) => Err(problem),

@@ -9,7 +9,8 @@ use drive_core::forge::checks::{Annotation, VERIFY_CONTEXT};
 use drive_core::ids::{CommitSha, RunId};
 use drive_core::problem::Problem;
 use drive_core::verify::{Verification, render};
-use drive_engine::ports::{CheckReport, Forge, Reported, StatusState};
+use drive_engine::ports::{CheckReport, Forge, Reported, StatusState, VersionControl};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A check that was set to pending and waits for the verdict.
@@ -17,6 +18,8 @@ pub(super) struct StatusPost {
     forge: Arc<dyn Forge>,
     head: CommitSha,
     run: RunId,
+    /// The pull request of the commit, where people read more.
+    url: Option<String>,
     /// How the forge took it; `None` while it has not.
     stands_as: Option<Reported>,
 }
@@ -51,8 +54,10 @@ impl StatusPost {
         let settings = &ruling.effective.settings;
         let wiring = Wiring::new(app, settings, &ruling.repo)?;
         let forge = wiring.forge(settings, &ruling.repo)?.forge;
+        let url = pull_request_of(&wiring, &ruling.repo, forge.as_ref(), &head);
         Ok(Some(Self {
             forge,
+            url,
             head,
             run: request.run.clone(),
             stands_as: None,
@@ -86,7 +91,7 @@ impl StatusPost {
             title,
             body,
             annotations,
-            url: None,
+            url: self.url.as_deref(),
         };
         let told = match self.stands_as {
             Some(Reported::Status) => {
@@ -100,6 +105,20 @@ impl StatusPost {
             Err(problem) => warn(app, &problem),
         }
     }
+}
+
+/// The pull request of the branch that is checked out, if its newest commit is this one. Not knowing
+/// it costs nothing but a link.
+fn pull_request_of(
+    wiring: &Wiring,
+    repo: &Path,
+    forge: &dyn Forge,
+    head: &CommitSha,
+) -> Option<String> {
+    let branch = wiring.git.discover(repo).ok()?.branch?;
+    let found = forge.find(&branch).ok()??;
+    let is_this = found.head_sha == *head && found.url.starts_with("http");
+    is_this.then_some(found.url)
 }
 
 fn warn(app: &App, problem: &Problem) {

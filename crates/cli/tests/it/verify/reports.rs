@@ -285,6 +285,26 @@ fn an_app_gets_a_check_run_with_the_report() {
 }
 
 #[test]
+fn a_status_links_to_the_pull_request_of_the_branch() {
+    for is_app in [false, true] {
+        let (hub, scene) = on_github(GREEN);
+        if is_app {
+            hub.make_app(REPO, LOGIN);
+        }
+        scene.shell("cd repo && git checkout -q -B work");
+        let opened = hub.open_pull(REPO, "ann", "work");
+        verify_on_github(&scene, Simulator::TOKEN);
+        let links = hub.check_links(REPO, &head(&scene));
+        assert!(!links.is_empty());
+        for link in links {
+            let link = link.expect("a link");
+            assert!(link.ends_with(&format!("/pull/{opened}")), "{link}");
+        }
+        assert_eq!(hub.violations(), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn a_status_that_github_does_not_take_is_a_warning_only() {
     let (hub, scene) = on_github(GREEN);
     hub.inject(Fault {
