@@ -92,6 +92,19 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
+/// The own parts of a description as they stand, and the words around them.
+pub(super) fn apart(text: &str) -> (String, String) {
+    let mut own = Vec::new();
+    let mut words = text.to_owned();
+    for part in parts(text) {
+        if let Some((before, found, after)) = split(&words, &part.begin, &part.end) {
+            own.push(format!("{}{found}{}", part.begin, part.end));
+            words = format!("{}\n\n{}", before.trim_end(), after.trim_start());
+        }
+    }
+    (own.join("\n\n"), words.trim().to_owned())
+}
+
 fn split<'a>(text: &'a str, begin: &str, end: &str) -> Option<(&'a str, &'a str, &'a str)> {
     // An editor in a browser may have changed how lines end.
     let (begin, end) = (begin.trim_end(), end.trim_start());

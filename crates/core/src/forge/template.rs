@@ -1,6 +1,6 @@
 //! The team's template for descriptions of pull requests.
 
-use super::part::unmarked;
+use super::part::{apart, unmarked};
 use super::text::{BODY_CHARS, fit};
 
 /// The largest template that is used, in bytes.
@@ -48,12 +48,82 @@ pub fn choose(found: &[(String, String)]) -> Option<&str> {
     None
 }
 
-/// The description with the template below it: headings, comments and boxes as the team wrote them,
-/// for a person to fill in. What is too long together is cut at its end.
+/// What teams call the section that says what a change does.
+const SUMMARIES: [&str; 10] = [
+    "summary",
+    "description",
+    "describe your changes",
+    "what",
+    "what does this do",
+    "what does this pr do",
+    "what changed",
+    "changes",
+    "overview",
+    "proposed changes",
+];
+
+/// The description in the template: its words stand under the heading that asks for them, and drive's
+/// own parts above the template, where they can be brought up to date. Headings, comments and boxes
+/// stay as the team wrote them. Without such a heading the template follows the whole description. What
+/// is too long together is cut at its end.
 pub fn with_template(body: &str, template: &str) -> String {
     let template = unmarked(template.trim());
+    let (own, words) = apart(body);
+    let place = (!words.is_empty()).then(|| summary_place(&template));
+    if let Some(at) = place.flatten() {
+        let lines: Vec<&str> = template.lines().collect();
+        let (before, after) = lines.split_at(at);
+        let mut whole = if own.is_empty() {
+            String::new()
+        } else {
+            format!("{own}\n\n---\n\n")
+        };
+        whole.push_str(&format!("{}\n\n{words}\n", before.join("\n").trim_end()));
+        if !after.is_empty() {
+            whole.push_str(&format!("\n{}\n", after.join("\n").trim_start()));
+        }
+        return fit(&whole, BODY_CHARS);
+    }
     let whole = format!("{}\n\n---\n\n{template}\n", body.trim_end());
     fit(&whole, BODY_CHARS)
+}
+
+/// Before which line of the template a summary goes: after its heading, and the comments below that.
+fn summary_place(template: &str) -> Option<usize> {
+    let lines: Vec<&str> = template.lines().collect();
+    let mut is_code = false;
+    let heading = lines.iter().position(|line| {
+        is_code ^= line.trim_start().starts_with("```");
+        !is_code && heading(line).is_some_and(|name| SUMMARIES.contains(&name.as_str()))
+    })?;
+    let mut at = heading + 1;
+    let mut is_comment = false;
+    while let Some(line) = lines.get(at).map(|line| line.trim()) {
+        is_comment |= line.starts_with("<!--");
+        if !is_comment && !line.is_empty() {
+            break;
+        }
+        is_comment &= !line.ends_with("-->");
+        at += 1;
+    }
+    Some(at)
+}
+
+/// The words of a heading, in small letters.
+fn heading(line: &str) -> Option<String> {
+    let line = line.trim();
+    let words = match line
+        .strip_prefix("**")
+        .and_then(|rest| rest.strip_suffix("**"))
+    {
+        Some(bold) => bold,
+        None => line
+            .strip_prefix('#')?
+            .trim_start_matches('#')
+            .strip_prefix(' ')?,
+    };
+    let plain = words.trim_matches(|c: char| !c.is_alphanumeric());
+    Some(plain.to_lowercase())
 }
 
 #[cfg(test)]
@@ -108,6 +178,32 @@ mod tests {
             with_template("What it does.\n", template),
             "What it does.\n\n---\n\n<!-- why? -->\n## Why\n\n- [ ] tests\n"
         );
+    }
+
+    #[test]
+    fn the_summary_stands_under_the_heading_that_asks_for_it() {
+        let run = RunId::new("r-1");
+        let (outcome, own) = (part::outcome(&run, "Open."), part::own(&run, "Work."));
+        let body = format!("{outcome}\n\nIt greets.\n\n{own}");
+        for (template, expected) in [
+            (
+                "## Why\n\n## What does this PR do?\n<!-- say\nmore -->\n\n## Tests\n- [ ] tests",
+                "## Why\n\n## What does this PR do?\n<!-- say\nmore -->\n\nIt greets.\n\n\
+                 ## Tests\n- [ ] tests\n",
+            ),
+            ("**Description:**", "**Description:**\n\nIt greets.\n"),
+            (
+                "# Summary\nOne sentence.",
+                "# Summary\n\nIt greets.\n\nOne sentence.\n",
+            ),
+        ] {
+            let filled = with_template(&body, template);
+            assert_eq!(filled, format!("{outcome}\n\n{own}\n\n---\n\n{expected}"));
+            let now = part::replaced(&filled, &part::own(&run, "More."), BODY_CHARS);
+            assert_eq!(now, filled.replace("Work.", "More."));
+        }
+        let bare = with_template("It greets.", "## Changes\n");
+        assert_eq!(bare, "## Changes\n\nIt greets.\n");
     }
 
     #[test]

@@ -74,6 +74,25 @@ fn a_pull_request_has_the_template_of_its_base_below_the_description() {
 }
 
 #[test]
+fn a_pull_request_says_what_it_does_where_the_template_asks_for_it() {
+    let scene = Scene::new();
+    let repository = &scene.world.repository;
+    let path = ".github/pull_request_template.md";
+    let template = "## Summary\n<!-- what? -->\n\n## Tests\n\n- [ ] tests\n";
+    let base = repository.person_pushes("origin", "main", path, template);
+    let request = Request {
+        base_sha: CommitSha::new(base),
+        ..spawn_request(&scene.world)
+    };
+    scene.execute(request, None).unwrap();
+    let opened = scene.world.forge.pull_requests();
+    let body = &opened[0].body;
+    let (_, said) = body.split_once("## Summary\n<!-- what? -->\n\n").unwrap();
+    let (words, rest) = said.split_once("\n\n## Tests\n\n- [ ] tests\n").unwrap();
+    assert!(!words.trim().is_empty() && rest.is_empty(), "{body}");
+}
+
+#[test]
 fn a_spawn_killed_before_any_append_is_recovered_with_its_work_saved() {
     kill_everywhere(Crashes::BeforeAppend);
 }
