@@ -6,8 +6,20 @@ use super::approval::asks_expressly;
 /// The first line of a block that is a suggestion.
 const OPENS: &str = "```suggestion";
 
-/// How many words may stand beside a suggestion; more of them may ask for more.
-const LEAD_IN: usize = 3;
+/// Words beside a suggestion that speak of more than its lines.
+const MORE: [&str; 11] = [
+    "also",
+    "both",
+    "elsewhere",
+    "everywhere",
+    "other",
+    "others",
+    "rest",
+    "same",
+    "similar",
+    "then",
+    "too",
+];
 
 /// The lines that a comment suggests instead of those it stands on. `None` where it suggests nothing,
 /// several things, or asks for more in words.
@@ -33,8 +45,14 @@ pub fn suggested(body: &str) -> Option<Vec<String>> {
         }
     }
     let words = words.join("\n");
-    let is_short = words.split_whitespace().count() <= LEAD_IN;
-    found.filter(|_| is_short && !asks_expressly(&words))
+    found.filter(|_| !asks_expressly(&words) && !speaks_of_more(&words))
+}
+
+/// Whether words are about other places or other work as well.
+fn speaks_of_more(words: &str) -> bool {
+    let words = words.to_lowercase();
+    let mut words = words.split(|c: char| !c.is_alphanumeric());
+    words.any(|word| MORE.contains(&word))
 }
 
 /// A replacement of lines, counted from one.
@@ -172,6 +190,8 @@ mod tests {
         let lines = Some(vec!["  let a = 1;".to_owned(), String::new()]);
         assert_eq!(suggested(&block("")), lines);
         assert_eq!(suggested(&block("Shorter:\n\n")), lines);
+        let reason = "I think this reads better, since the name says what it holds.\n\n";
+        assert_eq!(suggested(&block(reason)), lines);
         assert_eq!(suggested(&block("And please rename it.\n")), None);
         assert_eq!(suggested(&block("The same in the other files\n")), None);
         assert_eq!(suggested(&format!("{}{}", block(""), block(""))), None);
