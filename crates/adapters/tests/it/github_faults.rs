@@ -321,6 +321,71 @@ fn a_tag_that_lies_hides_a_comment_from_a_poll_but_not_from_a_whole_reading() {
     assert!(found(Since(None)));
 }
 
+/// What a poll shows of these comments.
+fn shown(polled: &Polled, wanted: &[CommentRef]) -> Vec<bool> {
+    let has = |one: &CommentRef| polled.comments.iter().any(|c| c.key.comment() == *one);
+    wanted.iter().map(has).collect()
+}
+
+#[test]
+fn a_comment_behind_the_cursor_is_found_by_a_whole_reading() {
+    let hub = Hub::start();
+    hub.add_person("wim", Permission::Write);
+    let pr = open(&hub, "feat/x").number;
+    let clock = hub.simulator.clock().clone();
+    let mut since = hub.forge.poll(&[pr], Since(None)).unwrap().next;
+    hub.forge.opinions(pr).unwrap();
+    clock.advance(Duration::from_secs(300));
+    let late = [
+        hub.comment("wim", pr, "STOP"),
+        hub.comment_on_line("wim", pr, "src/lib.rs", 2, "why?"),
+        hub.review("wim", pr, ReviewState::Commented, "And this."),
+    ];
+    for comment in late {
+        hub.simulator.hide_for(comment, Duration::from_secs(600));
+    }
+    clock.advance(Duration::from_secs(300));
+    hub.comment("wim", pr, "Something else.");
+    since = hub.forge.poll(&[pr], since).unwrap().next;
+    clock.advance(Duration::from_secs(600));
+    let polled = hub.forge.poll(&[pr], since).unwrap();
+    assert_eq!(shown(&polled, &late), [false; 3], "the control");
+    assert_eq!(shown(&hub.forge.reread(&[pr]).unwrap(), &late), [true; 3]);
+    let whole = hub.forge.poll(&[pr], Since(None)).unwrap();
+    assert_eq!(shown(&whole, &late), [true; 3]);
+}
+
+#[test]
+fn reversed_lists_lose_nothing() {
+    let hub = Hub::start();
+    hub.add_person("wim", Permission::Write);
+    let pulls = ["feat/x", "feat/y", "feat/z"].map(|branch| open(&hub, branch).number);
+    let mut since = hub.forge.poll(&pulls, Since(None)).unwrap().next;
+    hub.simulator.reverse_lists(true);
+    let mut written = Vec::new();
+    let mut seen = BTreeMap::new();
+    for round in 0..4 {
+        hub.simulator.clock().advance(Duration::from_secs(200));
+        for pr in pulls {
+            written.push(hub.comment("wim", pr, &format!("remark {round}")));
+            written.push(hub.comment_on_line("wim", pr, "src/lib.rs", 2, "why?"));
+            written.push(hub.review("wim", pr, ReviewState::Commented, "And this."));
+        }
+        let polled = hub.forge.poll(&pulls, since).unwrap();
+        since = polled.next;
+        seen.extend(
+            polled
+                .comments
+                .into_iter()
+                .map(|one| (one.key.comment(), ())),
+        );
+    }
+    let lost = written.iter().filter(|one| !seen.contains_key(one));
+    assert_eq!(lost.count(), 0);
+    let whole = hub.forge.poll(&pulls, Since(None)).unwrap();
+    assert_eq!(shown(&whole, &written), vec![true; written.len()]);
+}
+
 #[test]
 fn a_truncated_answer_is_never_kept() {
     let hub = Hub::start();

@@ -36,6 +36,8 @@ pub use people_checks::SimCheckRun;
 pub use views::SeenPull;
 pub use webhooks::Delivery;
 
+use drive_core::forge::CommentRef;
+use drive_core::time::after;
 use git::GitStore;
 use schema::Schema;
 use server::{Server, Shared};
@@ -43,6 +45,7 @@ use service::Service;
 use state::World;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// The account of [`Simulator::TOKEN`].
@@ -126,6 +129,18 @@ impl Simulator {
     /// Lets GitHub's own clock run ahead (or behind) of everybody else's.
     pub fn skew(&self, seconds: i64) {
         self.lock().world.skew_seconds = seconds;
+    }
+
+    /// Lets no list show a comment for so long, as a cache that lags behind does.
+    pub fn hide_for(&self, comment: CommentRef, time: Duration) {
+        let mut service = self.lock();
+        let until = after(service.world.now(), time);
+        service.world.hidden.insert(comment.id.get(), until);
+    }
+
+    /// Gives every list in the reverse of the order that was asked for.
+    pub fn reverse_lists(&self, reversed: bool) {
+        self.lock().world.reversed = reversed;
     }
 
     /// Adds a failure that waits for its requests.

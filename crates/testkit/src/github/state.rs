@@ -27,6 +27,10 @@ pub(crate) struct World {
     pub(crate) minted: usize,
     /// Whether git needs a token.
     pub(crate) git_needs_token: bool,
+    /// Comments that no list shows until then.
+    pub(crate) hidden: BTreeMap<u64, Timestamp>,
+    /// Whether lists come in the reverse order.
+    pub(crate) reversed: bool,
     pub(crate) repos: BTreeMap<String, Repo>,
     /// Names that repositories had before, to the names they have.
     pub(crate) renamed: BTreeMap<String, String>,
@@ -188,11 +192,27 @@ impl World {
             apps: Vec::new(),
             minted: 0,
             git_needs_token: false,
+            hidden: BTreeMap::new(),
+            reversed: false,
             repos: BTreeMap::new(),
             renamed: BTreeMap::new(),
             events: Vec::new(),
             next_id: 1000,
         }
+    }
+
+    /// Whether lists show a comment by now.
+    pub(crate) fn shows(&self, comment: u64) -> bool {
+        let until = self.hidden.get(&comment);
+        until.is_none_or(|until| *until <= self.now())
+    }
+
+    /// A list as it comes today.
+    pub(crate) fn in_todays_order<T>(&self, mut items: Vec<T>) -> Vec<T> {
+        if self.reversed {
+            items.reverse();
+        }
+        items
     }
 
     /// GitHub's time, in whole seconds as GitHub tells it.

@@ -142,7 +142,7 @@ fn without_its_journal_a_cruise_goes_on_from_its_sandbox_and_answers_nothing_twi
 }
 
 /// How many texts answer a comment: each begins with a quote of it.
-fn answers(simulator: &Simulator, to: &str) -> usize {
+pub(super) fn answers(simulator: &Simulator, to: &str) -> usize {
     let said = simulator.conversation(REPO, 1);
     let is_answer = |text: &&String| {
         let first = text.lines().next().unwrap_or_default();

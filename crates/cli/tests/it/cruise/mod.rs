@@ -14,6 +14,7 @@ mod deaths;
 mod demo;
 mod disk;
 mod extending;
+mod faults;
 mod flight;
 mod github;
 mod half_written;

@@ -175,8 +175,13 @@ impl Execution<'_> {
 
     fn reviews(&self, repo: &Repo, pull: &Pull) -> Vec<Value> {
         let reviews = repo.reviews.values();
-        let reviews = reviews.filter(|review| review.note.pr == pull.number);
+        let is_shown = |id| self.world.shows(id);
+        let reviews = reviews
+            .filter(|review| review.note.pr == pull.number && is_shown(review.note.id))
+            .collect();
+        let reviews: Vec<_> = self.world.in_todays_order(reviews);
         reviews
+            .into_iter()
             .map(|review| {
                 let html = self.render(repo).pull_html(pull.number);
                 let url = format!("{html}#pullrequestreview-{}", review.note.id);

@@ -105,7 +105,7 @@ pub(super) fn react(call: &mut Call<'_>) -> Outcome {
 fn notes(call: &Call<'_>, pr: Option<u64>) -> Result<Vec<Listed>, Refusal> {
     let notes = call.world.repo(&call.repo_name())?.notes.values();
     Ok(notes
-        .filter(|note| pr.is_none_or(|pr| pr == note.pr))
+        .filter(|note| pr.is_none_or(|pr| pr == note.pr) && call.world.shows(note.id))
         .map(|note| (note.created_at, note.updated_at, note.id))
         .collect())
 }
@@ -114,7 +114,7 @@ fn lines(call: &Call<'_>, pr: Option<u64>) -> Result<Vec<Listed>, Refusal> {
     let lines = call.world.repo(&call.repo_name())?.line_notes.values();
     Ok(lines
         .map(|line| &line.note)
-        .filter(|note| pr.is_none_or(|pr| pr == note.pr))
+        .filter(|note| pr.is_none_or(|pr| pr == note.pr) && call.world.shows(note.id))
         .map(|note| (note.created_at, note.updated_at, note.id))
         .collect())
 }
@@ -132,6 +132,7 @@ fn sorted(call: &Call<'_>, mut items: Vec<Listed>) -> Outcome {
     if call.query("direction").as_deref() == Some("desc") {
         items.reverse();
     }
+    let items = call.world.in_todays_order(items);
     let render = call.render()?;
     Ok(call.page(items, |(_, _, id)| {
         let note = render.repo.notes.get(&id).map(|note| render.note(note));

@@ -41,6 +41,7 @@ pub(super) fn list(call: &mut Call<'_>) -> Outcome {
     } else {
         pulls.sort_by_key(|pull| at(pull));
     }
+    let pulls = call.world.in_todays_order(pulls);
     Ok(call.page(pulls, |pull| render.pull_simple(pull)))
 }
 

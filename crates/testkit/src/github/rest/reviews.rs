@@ -9,7 +9,9 @@ pub(super) fn list(call: &mut Call<'_>) -> Outcome {
     let pr = call.number("pull_number")?;
     let render = call.render()?;
     let reviews = render.repo.reviews.values();
-    let reviews: Vec<_> = reviews.filter(|review| review.note.pr == pr).collect();
+    let is_shown = |id| call.world.shows(id);
+    let reviews = reviews.filter(|review| review.note.pr == pr && is_shown(review.note.id));
+    let reviews = call.world.in_todays_order(reviews.collect());
     Ok(call.page(reviews, |review| render.review(review)))
 }
 
