@@ -3,6 +3,7 @@
 
 mod approvals;
 mod arena;
+mod checks;
 mod deaths;
 mod domains;
 mod github;
