@@ -1,7 +1,7 @@
 //! People who write between two requests of a client.
 
 use super::Simulator;
-use super::service::Service;
+use super::state::World;
 
 /// A comment that waits for a request.
 #[derive(Clone, Debug)]
@@ -35,13 +35,17 @@ impl Simulator {
 }
 
 /// Lets those write who wait for this request.
-pub(crate) fn take(service: &mut Service, method: &str, path: &str) {
+pub(crate) fn take(
+    waiting: &mut Vec<Interjection>,
+    world: &mut World,
+    (method, path): (&str, &str),
+) {
     let is_due = |one: &Interjection| one.method == method && path.ends_with(&one.path);
-    let waiting = std::mem::take(&mut service.interjections);
-    let (due, waiting): (Vec<_>, Vec<_>) = waiting.into_iter().partition(is_due);
-    service.interjections = waiting;
+    let all = std::mem::take(waiting).into_iter();
+    let (due, later): (Vec<_>, Vec<_>) = all.partition(is_due);
+    *waiting = later;
     for one in due {
-        let written = service.world.comment(&one.repo, one.pr, &one.by, &one.body);
+        let written = world.comment(&one.repo, one.pr, &one.by, &one.body);
         assert!(written.is_ok(), "could not comment before {method} {path}");
     }
 }

@@ -77,7 +77,8 @@ impl Service {
         if let Some(refusal) = self.limits.refuse(&token, resource, now) {
             return Carried::Whole(refusal);
         }
-        interjections::take(self, &request.method, &request.path);
+        let asked = (request.method.as_str(), request.path.as_str());
+        interjections::take(&mut self.interjections, &mut self.world, asked);
         let fault = faults::take(&mut self.faults, &request.method, &request.path);
         if let Some(kind) = fault
             && !kind.applies()
