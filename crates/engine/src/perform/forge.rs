@@ -117,9 +117,9 @@ impl World<'_> {
                     context: REVIEW_CONTEXT,
                     state: status(*passed),
                     description,
+                    url: link(task),
                 };
                 forge.set_status(sha, &status)?;
-                    url: link(task),
                 ForgeAnswer::Done
             }
         };
@@ -127,14 +127,14 @@ impl World<'_> {
     }
 }
 
-fn status(passed: bool) -> StatusState {
-    if passed {
 /// Where people read about the work of a run: its pull request.
 pub(super) fn link<'a>(task: &Task<'a>) -> Option<&'a str> {
     let opened = task.run.work.pull_request.as_ref()?;
-    Some(opened.url.as_str()).filter(|url| url.starts_with("http"))
+    (!opened.is_local()).then_some(opened.url.as_str())
 }
 
+fn status(passed: bool) -> StatusState {
+    if passed {
         StatusState::Success
     } else {
         StatusState::Failure
