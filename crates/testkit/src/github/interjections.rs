@@ -1,37 +1,16 @@
 //! People who write between two requests of a client.
 
-use super::Simulator;
 use super::state::World;
 
 /// A comment that waits for a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Interjection {
-    method: &'static str,
-    path: String,
-    repo: String,
-    by: String,
-    pr: u64,
-    body: String,
-}
-
-impl Simulator {
-    /// A person comments in the moment when the next request of this method arrives whose path ends
-    /// so, before it is carried out.
-    pub fn comment_before(
-        &self,
-        (method, path): (&'static str, &str),
-        (repo, by, pr): (&str, &str, u64),
-        body: &str,
-    ) {
-        self.lock().interjections.push(Interjection {
-            method,
-            path: path.to_owned(),
-            repo: repo.to_owned(),
-            by: by.to_owned(),
-            pr,
-            body: body.to_owned(),
-        });
-    }
+    pub(super) method: &'static str,
+    pub(super) path: String,
+    pub(super) repo: String,
+    pub(super) by: String,
+    pub(super) pr: u64,
+    pub(super) body: String,
 }
 
 /// Lets those write who wait for this request.

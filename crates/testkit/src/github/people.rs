@@ -4,6 +4,7 @@ use super::Simulator;
 use super::actions::{Proposal, Remark};
 use super::git::{GitStore, Merge};
 use super::http::Refusal;
+use super::interjections::Interjection;
 use super::state::Hook;
 use super::state::Pull;
 use drive_core::forge::marker::visible;
@@ -44,6 +45,24 @@ impl Simulator {
         if let Some(repo) = self.lock().world.repos.get_mut(repo) {
             repo.overtakes = Some((path.to_owned(), content.to_owned()));
         }
+    }
+
+    /// A person comments in the moment when the next request of this method arrives whose path ends
+    /// so, before it is carried out.
+    pub fn comment_before(
+        &self,
+        (method, path): (&'static str, &str),
+        (repo, by, pr): (&str, &str, u64),
+        body: &str,
+    ) {
+        self.lock().interjections.push(Interjection {
+            method,
+            path: path.to_owned(),
+            repo: repo.to_owned(),
+            by: by.to_owned(),
+            pr,
+            body: body.to_owned(),
+        });
     }
 
     /// A person with a permission.
