@@ -4,6 +4,7 @@
 //! Checks are read-only: they install nothing, and only test whether a secret exists. Only the
 //! access to a forge on the network is asked for there.
 
+mod examine;
 mod forge;
 mod machine;
 mod program;
@@ -137,19 +138,4 @@ pub struct Doctor<'a> {
     pub settings: &'a Settings,
     /// The folder drive was called for.
     pub folder: &'a Path,
-}
-
-impl Doctor<'_> {
-    /// Looks at everything.
-    #[must_use]
-    pub fn examine(&self) -> Vec<Check> {
-        let mut checks = vec![tools::git(self)];
-        checks.extend(machine::state(self));
-        checks.extend(tools::agents(self));
-        checks.extend(tools::keys(self));
-        checks.extend(forge::checks(self));
-        checks.extend(tools::helpers(self));
-        checks.extend(machine::layers(self));
-        checks
-    }
 }

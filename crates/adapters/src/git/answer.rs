@@ -96,3 +96,8 @@ impl Answer {
         ))
     }
 }
+
+/// A path from bytes git printed.
+pub(crate) fn path_from(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes.to_vec()))
+}

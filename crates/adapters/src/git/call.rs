@@ -1,17 +1,19 @@
+use super::answer::Answer;
+use super::builder::Git;
+use super::location::{Confined, Location};
 use super::object_folders::as_variable;
-use super::{Answer, Confined, Git, Location, config, stale_lock};
+use super::{config, stale_lock};
 use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{DiskBound, End, LeakPolicy, Limits};
 use drive_engine::CancelToken;
 use drive_engine::ports::{
     Collect, CommandSpec, Containment, Isolation, IsolationMode, NetworkAccess, OrphanPolicy,
-    OutputSink, Started, Stdin, Stream, Writes,
+    OutputSink, Place, Started, Stdin, Stream, Writes,
 };
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// What a call touches, and so what is put out of force and how long it may take.
@@ -31,8 +33,6 @@ const OUTPUT_CAP: usize = 256 << 20;
 const CONFINED_MEMORY: u64 = 4 << 30;
 /// The most processes that git in a sandbox may have at once.
 const CONFINED_PROCESSES: u32 = 256;
-/// The most that git in a sandbox may add to the disk, with all that it starts.
-pub(super) const CONFINED_DISK: u64 = 64 << 30;
 
 /// One git call being put together.
 pub struct Call<'a> {
@@ -45,6 +45,18 @@ pub struct Call<'a> {
     stdin: Stdin,
     entries: Option<Vec<config::Entry>>,
     cancel: CancelToken,
+}
+
+impl Git {
+    /// A call in a place.
+    pub fn call(&self, place: Place<'_>, touches: Touches) -> Call<'_> {
+        Call::new(self, Location::of(place), touches)
+    }
+
+    /// A call at explicit folders, for sandboxes on their way in or out.
+    pub(crate) fn call_at(&self, location: Location, touches: Touches) -> Call<'_> {
+        Call::new(self, location, touches)
+    }
 }
 
 /// Hands over standard output as it comes, and collects the other stream.
@@ -391,6 +403,11 @@ impl<'a> Call<'a> {
     }
 }
 
+/// Whether objects may be missing in a repository and come from a remote when they are needed.
+pub(crate) fn is_partial(git: &Git, location: &Location) -> Result<bool, Problem> {
+    load_config(git, location).map(|settings| config::is_partial_clone(&settings))
+}
+
 /// All settings in force at a place.
 /// Those of a sandbox are the user's: what its own file says, an agent may have written.
 pub(crate) fn load_config(git: &Git, location: &Location) -> Result<Vec<config::Entry>, Problem> {
@@ -414,11 +431,6 @@ fn ignores_case(work_tree: &Path) -> bool {
     };
     // A second link to the same file would look alike.
     (lower.dev(), lower.ino()) == (upper.dev(), upper.ino()) && lower.nlink() == 1
-}
-
-/// A path from bytes git printed.
-pub(crate) fn path_from(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(OsString::from_vec(bytes.to_vec()))
 }
 
 fn timed_out(asked: &str, wall: Duration) -> Problem {

@@ -38,7 +38,15 @@ pub(super) fn collect(
     base: &str,
 ) -> Result<CollectedWork, Problem> {
     let location = Location::of(place);
-    let settle = |has_links| settle(git, &location, leftovers, super::brought(place), has_links);
+    let settle = |has_links| {
+        settle(
+            git,
+            &location,
+            leftovers,
+            super::location::brought(place),
+            has_links,
+        )
+    };
     let mut settled = settle(false)?;
     let mut head_sha = history::resolve(git, &location, "HEAD")?;
     let out = match place {

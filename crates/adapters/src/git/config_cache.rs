@@ -1,7 +1,7 @@
 //! Cache of git settings, valid as long as the config files are unchanged.
 
 use super::config::{Entry, includes_others};
-use super::{Location, Pinned};
+use super::location::{Location, Pinned};
 use drive_core::Problem;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;

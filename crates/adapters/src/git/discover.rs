@@ -1,4 +1,5 @@
-use super::call::{path_from, shown};
+use super::answer::path_from;
+use super::call::shown;
 use super::{Git, Location, Touches};
 use drive_core::ids::BranchName;
 use drive_core::ids::CommitSha;

@@ -1,6 +1,7 @@
 //! Queries about commits.
 
-use super::call::{Call, path_from};
+use super::answer::path_from;
+use super::call::Call;
 use super::{Git, Location, Touches};
 use drive_core::ids::{BranchName, CommitSha, TreeSha};
 use drive_core::problem::{Kind, Problem};

@@ -1,6 +1,7 @@
 //! The directories and environment of a git call.
 
 use super::object_folders::object_folders;
+use drive_core::sandbox::Brought;
 use drive_engine::ports::Place;
 use std::path::{Path, PathBuf};
 
@@ -107,5 +108,13 @@ impl Location {
             pinned: None,
             confined: None,
         }
+    }
+}
+
+/// What lies in a place and is nobody's work there.
+pub(super) fn brought(place: Place<'_>) -> &[Brought] {
+    match place {
+        Place::Checkout(_) => &[],
+        Place::Sandbox(sandbox) => &sandbox.brought,
     }
 }

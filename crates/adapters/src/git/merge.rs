@@ -1,6 +1,7 @@
 //! Merges in a checkout. No commits are rewritten, and no conflict marker is committed.
 
-use super::call::{load_config, path_from};
+use super::answer::path_from;
+use super::call::load_config;
 use super::stage::stage;
 use super::{Git, IgnoredFiles, Location, ScratchIndex, Status, Touches, commit, history, state};
 use drive_core::ids::CommitSha;

@@ -4,7 +4,7 @@
 //! the user's settings nor their attributes decide how files are merged, only the attributes that
 //! are committed in `ours`.
 
-use super::call::path_from;
+use super::answer::path_from;
 use super::commit::{commit_tree_at, signed as with_trailer};
 use super::signing::signed;
 use super::{Answer, Call, Git, Location, Touches, discover, history};

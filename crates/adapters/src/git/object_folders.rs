@@ -1,6 +1,6 @@
 //! The object folders of a repository, and how their paths are written for git.
 
-use super::path_from;
+use super::answer::path_from;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};

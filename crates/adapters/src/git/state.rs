@@ -1,6 +1,6 @@
 //! Reads the current state of a working tree.
 
-use super::call::path_from;
+use super::answer::path_from;
 use super::{Call, Git, Location, Touches};
 use drive_core::Problem;
 use drive_core::ids::{BranchName, CommitSha};

@@ -1,7 +1,7 @@
 //! Tracked folders and submodules of an index.
 
 use super::Call;
-use super::call::path_from;
+use super::answer::path_from;
 use drive_core::Problem;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};

@@ -126,7 +126,7 @@ impl Porter<'_> {
         while let Some(next) = open.pop() {
             if let Err(error) = self.entry(&next, &mut open) {
                 if files::is_full(self.sandbox) {
-                    return Err(super::disk_full(self.sandbox));
+                    return Err(super::problems::disk_full(self.sandbox));
                 }
                 self.leave_out(&next, &error.to_string());
             }
@@ -158,7 +158,7 @@ impl Porter<'_> {
             if self.haul.things.len() + files.len() > LISTED_FILES {
                 let there = self.sandbox.join(&folder.path);
                 files::remove_tree(&there)
-                    .map_err(|error| super::storage_problem(&there, &error))?;
+                    .map_err(|error| super::problems::storage_problem(&there, &error))?;
                 self.leave_out(&folder.path, "too many files that git does not ignore");
                 continue;
             }

@@ -1,9 +1,11 @@
 //! Creates a sandbox: its refs in the user's repository, its folder, a repository in it, its files.
 
+use super::problems::{disk_full, root_problem};
 use super::record::{Record, folder_id, fresh_token};
 use super::repository::OwnRepository;
+use super::sandboxes::GitSandboxes;
 use super::steps::Step;
-use super::{GitSandboxes, bring, disk_full, refs, remove, root_problem};
+use super::{bring, refs, remove};
 use crate::files;
 use crate::git::{self, Location, Look, Touches};
 use drive_core::ids::{BranchName, CommitSha};

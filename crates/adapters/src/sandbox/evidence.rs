@@ -1,7 +1,7 @@
 //! Collects the evidence needed before a sandbox is removed.
 
-use super::GitSandboxes;
 use super::record::{Record, folder_id};
+use super::sandboxes::GitSandboxes;
 use drive_core::ids::SandboxId;
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{Evidence, Probe, Refusal};

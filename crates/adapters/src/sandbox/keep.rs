@@ -2,8 +2,9 @@
 
 use super::record::Record;
 use super::repository::OwnRepository;
+use super::sandboxes::GitSandboxes;
 use super::saver::Saver;
-use super::{GitSandboxes, elsewhere, kept, mend};
+use super::{elsewhere, kept, mend};
 use crate::files;
 use crate::git::{self, Location};
 use drive_core::ids::CommitSha;
@@ -87,7 +88,7 @@ fn keep_unless(
                     Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                     moved => moved,
                 })
-                .map_err(|error| super::storage_problem(&own, &error))?;
+                .map_err(|error| super::problems::storage_problem(&own, &error))?;
             let new = OwnRepository {
                 git: &all.git,
                 sandbox: &sandbox,

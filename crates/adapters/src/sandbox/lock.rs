@@ -39,11 +39,11 @@ impl FileLock {
             .create(true)
             .truncate(false)
             .open(path)
-            .map_err(|error| super::storage_problem(path, &error))?;
+            .map_err(|error| super::problems::storage_problem(path, &error))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK | Errno::INTR) => return Ok(None),
-            Err(error) => return Err(super::storage_problem(path, &error.into())),
+            Err(error) => return Err(super::problems::storage_problem(path, &error.into())),
         }
         // The name is a courtesy; the lock holds without it.
         let _ = file

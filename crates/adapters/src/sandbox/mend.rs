@@ -4,9 +4,11 @@
 //! nothing but a new repository helps: then the files are the work. No agent runs in the sandbox
 //! meanwhile, so lock files that nobody holds are stale.
 
+use super::problems::{require_plain, storage_problem};
 use super::record::{Record, folder_id};
+use super::refs;
 use super::repository::OwnRepository;
-use super::{GitSandboxes, refs, require_plain, storage_problem};
+use super::sandboxes::GitSandboxes;
 use crate::files;
 use crate::git::{self, Judged, Location, Touches};
 use drive_core::forge::inert::Said;

@@ -3,7 +3,8 @@
 //! The agent may have replaced the folder or the file by a link, a pipe or a huge file. So each
 //! step starts from an open folder, follows no link, and reads a regular file up to a size limit.
 
-use super::{inside, storage_problem};
+use super::inside;
+use super::problems::storage_problem;
 use crate::files::FOLDER;
 use drive_core::phase::{LONGEST_STATE_FILE, PhaseState, STATE_FILE, STATE_FOLDER};
 use drive_core::problem::{Kind, Problem};

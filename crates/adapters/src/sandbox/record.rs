@@ -116,12 +116,14 @@ impl Records {
             )
             .because(error)
         })?;
-        files::replace(&path, &json).map_err(|error| super::storage_problem(&path, &error))
+        files::replace(&path, &json)
+            .map_err(|error| super::problems::storage_problem(&path, &error))
     }
 
     pub(super) fn delete(&self, id: &SandboxId) -> Result<(), Problem> {
         for path in [self.tips_path(id), self.path(id)] {
-            files::remove_file(&path).map_err(|error| super::storage_problem(&path, &error))?;
+            files::remove_file(&path)
+                .map_err(|error| super::problems::storage_problem(&path, &error))?;
         }
         Ok(())
     }
@@ -135,7 +137,7 @@ impl Records {
             let mut notes = OpenOptions::new().create(true).append(true).open(&path)?;
             notes.write_all(&written)
         };
-        note().map_err(|error| super::storage_problem(&path, &error))
+        note().map_err(|error| super::problems::storage_problem(&path, &error))
     }
 
     /// All commits that were noted for a sandbox.
@@ -153,7 +155,7 @@ impl Records {
     /// All recorded names, sorted.
     pub(super) fn ids(&self) -> Result<Vec<SandboxId>, Problem> {
         let entries = std::fs::read_dir(&self.dir)
-            .map_err(|error| super::storage_problem(&self.dir, &error))?;
+            .map_err(|error| super::problems::storage_problem(&self.dir, &error))?;
         let mut ids: Vec<SandboxId> = entries
             .flatten()
             .filter_map(|entry| {

@@ -2,9 +2,11 @@
 //! last.
 
 use super::evidence::{gather, refused};
+use super::problems::storage_problem;
 use super::record::{Record, folder_id};
+use super::sandboxes::GitSandboxes;
 use super::steps::Step;
-use super::{GitSandboxes, keep, mend, refs, storage_problem};
+use super::{keep, mend, refs};
 use crate::files;
 use crate::git::{self, Location};
 use drive_core::ids::SandboxId;

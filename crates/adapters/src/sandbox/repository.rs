@@ -3,7 +3,7 @@
 //! Nothing is copied but names and what git needs to behave as in the user's checkout: who commits,
 //! line ends, ignored files, remotes without their credentials. What names a program stays behind.
 
-use super::storage_problem;
+use super::problems::storage_problem;
 use crate::files;
 use crate::git::{self, Git, Location, Setting, Touches};
 use drive_core::Problem;

@@ -1,8 +1,10 @@
 //! Resets a sandbox to a commit after saving its work.
 
 use super::mend::{clear_lock, make_safe};
+use super::problems::{gone, storage_problem};
 use super::record::Record;
-use super::{GitSandboxes, gone, inside, keep, refs, storage_problem};
+use super::sandboxes::GitSandboxes;
+use super::{inside, keep, refs};
 use crate::git::{self, Call, IgnoredFiles, Location, Touches};
 use drive_core::Problem;
 use drive_core::ids::{BranchName, CommitSha};

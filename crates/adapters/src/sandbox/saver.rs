@@ -1,7 +1,8 @@
 //! One saving of a sandbox: what is in it, and the tree and parents of the commit that holds it.
 
 use super::record::Record;
-use super::{GitSandboxes, elsewhere, kept, nested};
+use super::sandboxes::GitSandboxes;
+use super::{elsewhere, kept, nested};
 use crate::files;
 use crate::git::{self, Git, IgnoredFiles, Location, ScratchIndex, Status, Touches, Tracked};
 use drive_core::ids::{CommitSha, SandboxId};
@@ -143,8 +144,8 @@ impl<'a> Saver<'a> {
 
     /// Makes everything readable, and refuses where a file is out of reach that is not ignored.
     fn require_reachable(&self, folder: &Path) -> Result<(), Problem> {
-        let unreachable =
-            files::make_readable(folder).map_err(|error| super::storage_problem(folder, &error))?;
+        let unreachable = files::make_readable(folder)
+            .map_err(|error| super::problems::storage_problem(folder, &error))?;
         for below in unreachable {
             let is_ignored = !below.as_os_str().is_empty()
                 && self

@@ -2,7 +2,8 @@
 
 use super::evidence::gather;
 use super::lock::FileLock;
-use super::{GitSandboxes, remove};
+use super::remove;
+use super::sandboxes::GitSandboxes;
 use crate::git;
 use drive_core::Problem;
 use drive_core::ids::{RunId, SandboxId};

@@ -9,14 +9,14 @@ mod codex;
 mod dotenv;
 mod gemini;
 mod own_files;
+mod project;
 
-use drive_core::agent::{AgentConfig, AgentKind};
 use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 pub(super) use own_files::OwnFiles;
+pub(super) use project::project;
 
 /// What one program's own files come to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,26 +35,6 @@ pub(super) struct Projection {
 
 /// The file that claude is told to read its servers from.
 pub(super) const CLAUDE_SERVERS: &str = ".claude/drive-mcp.json";
-
-/// The part of the user's own files that an agent with these settings gets.
-pub(super) fn project(
-    agent: &str,
-    config: &AgentConfig,
-    home: Option<&Path>,
-    settings_folder: Option<&Path>,
-) -> Result<Projection, Problem> {
-    let files = |folder| OwnFiles::new(home, folder, settings_folder);
-    let wanted = Servers {
-        agent,
-        names: &config.mcp,
-    };
-    match config.kind {
-        AgentKind::ClaudeCode => claude::project(&files(".claude"), &wanted),
-        AgentKind::Codex => codex::project(&files(".codex"), &wanted),
-        AgentKind::GeminiCli => gemini::project(&files(".gemini")),
-        AgentKind::Acp | AgentKind::Command => Ok(Projection::default()),
-    }
-}
 
 /// The MCP servers that the user passes on.
 struct Servers<'a> {

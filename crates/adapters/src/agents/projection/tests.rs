@@ -1,8 +1,10 @@
 #![expect(clippy::disallowed_methods, reason = "tests write their own fixtures")]
 
 use super::*;
+use drive_core::agent::{AgentConfig, AgentKind};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 fn home(files: &[(&str, &str)]) -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();

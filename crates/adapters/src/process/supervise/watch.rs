@@ -10,8 +10,8 @@ use super::birth::Init;
 use super::disk::DiskWatch;
 use super::init::InitEvent;
 use super::outlet::Outlet;
+use super::prepared::{Prepared, identify, next_control, refused};
 use super::relay::Relay;
-use super::{Prepared, identify, next_control, refused};
 use drive_core::Problem;
 use drive_core::process::{
     Layer, LeaderEnd, Observed, ProcessMark, ProcessReport, TimeBound, classify,

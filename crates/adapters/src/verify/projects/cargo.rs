@@ -1,4 +1,4 @@
-use super::{Tree, relative, small_text};
+use super::tree::{Tree, relative, small_text};
 use drive_core::problem::{Kind, Problem};
 use drive_core::verify::detect::{
     CargoPackage, CargoWorkspace, Project, ProjectKind, needs_nightly,

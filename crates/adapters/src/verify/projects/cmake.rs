@@ -1,4 +1,4 @@
-use super::{Tree, small_text};
+use super::tree::{Tree, small_text};
 use drive_core::verify::detect::{
     CMakeProject, Project, ProjectKind, cmake_collects, cmake_has_tests, unmentioned,
 };

@@ -1,4 +1,4 @@
-use super::{Tree, is_below};
+use super::tree::{Tree, is_below};
 use drive_core::verify::detect::{DotnetProject, Project, ProjectKind};
 
 /// Endings of solutions, then of projects.

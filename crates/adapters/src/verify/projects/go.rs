@@ -1,4 +1,4 @@
-use super::{Tree, relative};
+use super::tree::{Tree, relative};
 use drive_core::verify::detect::{GoModule, GoPackage, Project, ProjectKind};
 use serde::Deserialize;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-use super::Tree;
+use super::tree::Tree;
 use drive_core::verify::detect::{JvmProject, JvmTool, Project, ProjectKind};
 
 const TOOLS: [(JvmTool, &[&str], &str); 2] = [

@@ -1,4 +1,4 @@
-use super::{Tree, small_text};
+use super::tree::{Tree, small_text};
 use drive_core::verify::detect::{Makefile, Project, ProjectKind, make_targets, unbuilt};
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-use super::{Tree, is_below, joined};
+use super::tree::{Tree, is_below, joined};
 use drive_core::problem::{Kind, Problem};
 use drive_core::verify::detect::{
     Installed, NodeManager, NodePackage, NodeWorkspace, PACKAGE_FILES, Project, ProjectKind,

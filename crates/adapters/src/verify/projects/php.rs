@@ -1,4 +1,4 @@
-use super::{Tree, joined};
+use super::tree::{Tree, joined};
 use drive_core::problem::{Kind, Problem};
 use drive_core::verify::detect::{PhpProject, PhpRunner, Project, ProjectKind, is_php_package};
 use serde::Deserialize;

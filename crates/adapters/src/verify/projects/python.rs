@@ -1,4 +1,4 @@
-use super::Tree;
+use super::tree::Tree;
 use drive_core::verify::detect::{Project, ProjectKind, PythonFiles, PythonProject};
 
 const MANIFESTS: [&str; 5] = [

@@ -1,4 +1,4 @@
-use super::Tree;
+use super::tree::Tree;
 use drive_core::verify::detect::{Project, ProjectKind, RubyProject, RubyRunner};
 
 /// Every folder of the tree with a Gemfile.
