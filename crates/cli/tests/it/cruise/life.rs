@@ -105,7 +105,10 @@ fn a_comment_from_the_command_line_is_shown_and_answered_with_and_without_an_own
     let pr = stage.pull_request();
     assert_eq!(pr["state"], "open");
     let body = pr["body"].as_str().unwrap();
-    assert!(body.starts_with("**Stopped** at "), "{body}");
+    assert_eq!(
+        body.lines().nth(1).unwrap().find("**Stopped** at "),
+        Some(0)
+    );
     assert!(body.contains(": cleaned up on request."), "{body}");
 }
 
