@@ -320,5 +320,7 @@ fn a_secret_in_a_commit_is_not_pushed_until_its_file_is_allowed() {
     let ended = drive(&["runs", "resume", &text(&run["runId"]), "--json"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(clone.pushed().len(), 1);
-    assert_eq!(clone.pull_requests().len(), 1);
+    let all = clone.hub.pull_requests(REPO);
+    assert_eq!(all.len(), 1);
+    assert!(all[0].body.contains("`keys`: MY_TOKEN "), "{:?}", all[0]);
 }
