@@ -7,9 +7,10 @@ use super::super::super::model::{
     LineTerms, Listening, OutcomeStatus, Run, RunMessage, TaskRecord, TaskState, Timer,
 };
 use super::super::{budget, shutdown, tree};
-use super::asks::{hand_down, skip};
 use super::board::Board;
-use super::{leave, order, probe, with_build};
+use super::context::with_build;
+use super::skipping::{hand_down, skip};
+use super::{leave, order, probe};
 use crate::ids::{RunId, TaskId};
 use crate::plan::{Plan, PlanTask};
 use crate::problem::{Kind, Problem};

@@ -9,10 +9,10 @@ use super::super::super::model::{
 };
 use super::super::{budget, shutdown, tree};
 use super::board::Board;
+use super::context::{has_train, line, stage, with_build};
 use super::contract::contract;
-use super::{
-    amending, has_live_tasks, has_train, leave, line, order, probe, stage, texts, with_build,
-};
+use super::live::has_live_tasks;
+use super::{amending, leave, order, probe, texts};
 use crate::ids::TaskId;
 use crate::problem::{Kind, Problem};
 use crate::time::{Timestamp, after};
@@ -128,7 +128,7 @@ fn validated(run: &mut Run) {
 
 /// It took too long: what is at work is stopped, and what landed stays.
 pub(super) fn too_old(run: &mut Run, now: Timestamp) {
-    let age = match super::terms(run).and_then(|terms| terms.line.as_ref()) {
+    let age = match super::context::terms(run).and_then(|terms| terms.line.as_ref()) {
         Some(line) => Period::new(line.max_age),
         None => return,
     };

@@ -10,9 +10,8 @@ use super::super::super::model::{
 use super::super::proof::{cause_of, failure_of, is_proof};
 use super::super::retry::{is_final, keep_key, pause};
 use super::super::shutdown;
-use super::{
-    amending, did_not_land, leave, line, offers, order, pauses, probe, stage, take_plan, with_build,
-};
+use super::context::{did_not_land, line, stage, take_plan, with_build};
+use super::{amending, leave, offers, order, pauses, probe};
 use crate::agent::answer::Handoff;
 use crate::cruise::{Car, Cause, Left, Move, Verdict, Why};
 use crate::forge::text::fit;
@@ -444,14 +443,15 @@ pub(super) fn unblock_train(run: &mut Run) {
     }
 }
 
-/// Tries something again after a pause; a person is asked where that does not help.
+/// Tries something again after a pause; a person is asked where that does not help. Returns whether
+/// the cruise goes on at once, without it.
 pub(super) fn failed(
     run: &mut Run,
     key: &EffectKey,
     mut effect: Effect,
     problem: Problem,
     now: Timestamp,
-) {
+) -> bool {
     keep_key(&mut effect, key);
     let mut before = 0;
     with_build(run, |build| {
@@ -469,20 +469,22 @@ pub(super) fn failed(
         if !run.warnings.contains(&warning) {
             run.warnings.push(warning);
         }
-        return super::go_on(run, now);
+        return true;
     }
     if is_enough {
         let mut status = OutcomeStatus::of_problem(&problem);
         if status == OutcomeStatus::Failed {
             status = OutcomeStatus::NeedsHuman;
         }
-        return leave::leave(run, status, problem, now);
+        leave::leave(run, status, problem, now);
+        return false;
     }
     with_build(run, |build| {
         build.trouble = Some(problem.to_string());
         build.retries.push(effect);
     });
     run.timers.insert(Timer::Retry, after(now, pause(before)));
+    false
 }
 
 fn with_train(run: &mut Run, change: impl FnOnce(&mut crate::cruise::Train)) {

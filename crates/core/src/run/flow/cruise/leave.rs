@@ -2,7 +2,8 @@
 
 use super::super::super::model::{Ending, Flow, ForgeAct, OutcomeStatus, Run};
 use super::super::shutdown;
-use super::{line, texts, with_build};
+use super::context::{line, with_build};
+use super::texts;
 use crate::problem::Problem;
 use crate::time::Timestamp;
 

@@ -6,7 +6,7 @@ use super::super::super::model::{
     TaskState,
 };
 use super::super::tree;
-use super::{MOST_ATTEMPTS, did_not_land, with_build};
+use super::context::{MOST_ATTEMPTS, did_not_land, with_build};
 use crate::cruise::Car;
 use crate::cruise::train::Step;
 use crate::ids::{CommitSha, RunId, TaskId};

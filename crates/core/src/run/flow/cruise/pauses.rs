@@ -2,7 +2,7 @@
 
 use super::super::super::model::{Diagnosis, Flow, Run, TaskState, Timer};
 use super::super::outage;
-use super::with_build;
+use super::context::with_build;
 use crate::ids::TaskId;
 use crate::problem::{Class, Kind, Problem};
 use crate::time::Timestamp;

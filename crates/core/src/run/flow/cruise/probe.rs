@@ -6,8 +6,8 @@ use super::super::super::model::{
     TaskRecord, TaskState, Timer,
 };
 use super::super::shutdown;
+use super::context::with_build;
 use super::contract::contract;
-use super::with_build;
 use crate::ids::TaskId;
 use crate::plan::{Check, Plan};
 use crate::problem::{Kind, Problem};

@@ -1,0 +1,15 @@
+//! The runs of a cruise that work on tasks.
+
+use super::super::super::model::{Child, Run};
+use super::amending;
+
+/// Its living children, but for the one that only listens.
+pub(super) fn live_tasks(run: &Run) -> impl Iterator<Item = &Child> + Clone {
+    let live = run.children.iter().filter(|(_, child)| child.is_live());
+    live.filter(|(id, _)| !amending::is_listener(run, id))
+        .map(|(_, child)| child)
+}
+
+pub(super) fn has_live_tasks(run: &Run) -> bool {
+    live_tasks(run).next().is_some()
+}
