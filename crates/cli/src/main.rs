@@ -28,6 +28,7 @@ mod wiring;
 
 use app::App;
 use args::Cli;
+use clap::CommandFactory;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -49,6 +50,6 @@ fn main() -> ExitCode {
 /// Runs one command and prints its answer.
 fn run(cli: Cli) -> exit::Exit {
     let app = App::new(cli.global);
-    let outcome = panics::caught(app.output(), || cli.command.run(&app));
+    let outcome = panics::caught(app.output(), || cli.command.run(&app, Cli::command));
     app.output().finish(outcome)
 }

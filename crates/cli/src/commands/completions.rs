@@ -1,8 +1,6 @@
 use crate::answer::{Answer, Outcome};
-use crate::app::App;
-use crate::args::Cli;
 use crate::documents::CompletionsDocument;
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
 /// The arguments of `drive completions`.
@@ -13,10 +11,10 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Prints the script.
-pub(crate) fn run(args: &CompletionsArgs, _app: &App) -> Outcome {
+/// Prints the script for a command line.
+pub(crate) fn run(args: &CompletionsArgs, mut line: clap::Command) -> Outcome {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "drive", &mut script);
+    clap_complete::generate(args.shell, &mut line, "drive", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
     let document = CompletionsDocument {
         shell: args.shell.to_string(),

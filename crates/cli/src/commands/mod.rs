@@ -87,8 +87,8 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs the command, after crash recovery.
-    pub(crate) fn run(&self, app: &App) -> Outcome {
+    /// Runs the command, after crash recovery. `line` describes the whole command line.
+    pub(crate) fn run(&self, app: &App, line: fn() -> clap::Command) -> Outcome {
         if self.meets_the_state() {
             recovery::recover(app);
         }
@@ -109,7 +109,7 @@ impl Command {
             Command::Init(args) => init::run(args, app),
             Command::Doctor(args) => doctor::run(args, app),
             Command::Config(args) => config::run(args, app),
-            Command::Completions(args) => completions::run(args, app),
+            Command::Completions(args) => completions::run(args, line()),
         }
     }
 
