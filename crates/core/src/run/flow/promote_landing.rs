@@ -1,4 +1,4 @@
-//! What landed: compares it with what was verified, and tells what a merge overtook.
+//! Compares what landed with what was verified, and says what a merge overtook.
 
 use super::super::model::{
     ClosingPost, Effect, EffectResult, Entry, ForgeAct, Objected, OutcomeStatus, PostKey, Stage,

@@ -87,7 +87,7 @@ pub enum Reading {
     /// What changed since the last reading.
     #[default]
     Changes,
-    /// Everything.
+    /// All that is on the pull request.
     Whole,
 }
 
