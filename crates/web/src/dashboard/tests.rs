@@ -107,7 +107,7 @@ fn a_record_is_told_in_full_and_as_text() {
              <td data-label=\"verdict\">needs changes</td><td data-label=\"findings\">0</td></tr>\n{END}\
              <h2>Comments</h2>\n{}\
              <tr><td data-label=\"file\">{evil}</td><td data-label=\"resolved\">yes</td>\
-             <td data-label=\"commit\">0123456789…</td><td data-label=\"note\">{evil}</td></tr>\n{END}\
+             <td data-label=\"commit\">0123456789</td><td data-label=\"note\">{evil}</td></tr>\n{END}\
              <h2>Ignored comments</h2>\n{}\
              <tr><td data-label=\"comment\">7</td><td data-label=\"author\">{evil}</td>\
              <td data-label=\"reason\">its author has no write permission</td></tr>\n{END}",

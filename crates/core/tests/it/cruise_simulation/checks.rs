@@ -118,11 +118,15 @@ fn check_verdict(sim: &Sim, team: &Phase) {
             "{domain:?} did not see the head that is called approved"
         );
     }
-    for one in reviews.iter().filter(|one| one.verdict.is_some()) {
-        assert!(
-            is_seen(one.domain.as_ref(), one.head.as_ref()),
-            "a verdict about a commit nobody saw"
-        );
+    for one in reviews {
+        let (domain, head) = (one.domain.as_ref(), one.head.as_ref());
+        let is_backed = match one.verdict {
+            Some(Verdict::Approved | Verdict::NotApplicable) => is_seen(domain, head),
+            // One part is enough to object, also where a reviewer of another part contradicted itself.
+            Some(Verdict::NeedsChanges) => is_seen_in_part(sim, domain, head),
+            None => true,
+        };
+        assert!(is_backed, "a verdict about a commit nobody saw");
     }
     if team.merged.is_some() {
         assert!(reviews.iter().any(|one| one.head.as_ref() == head));
@@ -135,14 +139,27 @@ fn check_verdict(sim: &Sim, team: &Phase) {
 /// Whether simulated reviewers of this domain had all parts of the commit before them, and did not
 /// contradict themselves.
 fn is_seen(sim: &Sim, domain: Option<&Domain>, head: Option<&CommitSha>) -> bool {
+    let seen = parts_seen(sim, domain, head);
+    !seen.is_empty() && seen.into_iter().all(|is_seen| is_seen)
+}
+
+/// The same for at least one part of the commit.
+fn is_seen_in_part(sim: &Sim, domain: Option<&Domain>, head: Option<&CommitSha>) -> bool {
+    parts_seen(sim, domain, head).contains(&true)
+}
+
+fn parts_seen(sim: &Sim, domain: Option<&Domain>, head: Option<&CommitSha>) -> Vec<bool> {
     let domain = domain.map(|domain| domain.name().to_owned());
     let Some(head) = head.map(ToString::to_string) else {
-        return false;
+        return Vec::new();
     };
-    (1..=parts_of(&head)).all(|part| {
-        let seen = (domain.clone(), head.clone(), part);
-        sim.world.reviewed.contains(&seen)
-    })
+    let parts = 1..=parts_of(&head);
+    parts
+        .map(|part| {
+            let seen = (domain.clone(), head.clone(), part);
+            sim.world.reviewed.contains(&seen)
+        })
+        .collect()
 }
 
 /// Whether the last words are being said.
