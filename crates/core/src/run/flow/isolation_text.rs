@@ -15,7 +15,8 @@ pub(super) fn isolation_text(layers: &[Layer]) -> Option<String> {
     let (missing, others): (Vec<_>, Vec<_>) =
         missing_layers(layers).partition(|(name, _)| essential.contains(name));
     let missing = missing.into_iter().map(|(name, why)| {
-        let why = without_private_paths(why, None).replace(['\n', '`', '<', '|'], " ");
+        let why = without_private_paths(why, None).replace(['\n', '<', '|'], " ");
+        let why = why.replace('`', "");
         format!("- `{}`: {why}", name.as_str())
     });
     let missing: Vec<String> = missing.collect();

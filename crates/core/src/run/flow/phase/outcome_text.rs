@@ -136,12 +136,15 @@ fn reviews(run: &Run, phase: &Phase, request: &Request) -> String {
     let idle = domains.iter().filter(|domain| {
         let mut latest = phase.record.reviews.iter().rev();
         let last = latest.find(|review| review.domain == **domain);
-        last.is_some_and(|review| review.verdict == Some(Verdict::NotApplicable))
+        last.is_some_and(|review| {
+            review.verdict == Some(Verdict::NotApplicable) && review.head == run.work.head_sha
+        })
     });
-    let idle = match idle.count() {
-        0 => String::new(),
-        count => format!(" ({count} did not apply)"),
-    };
+    let idle = idle.count();
+    let approved = content.saturating_sub(idle);
     let all = counted(domains.len(), "domain");
-    format!("{content} of {all} approved{idle}")
+    match idle {
+        0 => format!("{approved} of {all} approved"),
+        _ => format!("{approved} of {all} approved ({idle} did not apply)"),
+    }
 }
