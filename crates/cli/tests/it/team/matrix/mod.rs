@@ -65,7 +65,6 @@ matrix! {
     insisting::sixty_findings_alike_are_one_comment_and_one_fix_round: Codex, Claude;
     insisting::a_fixer_is_not_asked_again_about_what_it_declined_with_a_reason: Claude, Codex;
     insisting::a_blocker_that_is_refuted_is_shown_as_refuted_and_does_not_block: Claude, Codex;
-    others::a_late_comment_makes_the_reviewers_look_again: Claude, Codex;
     others::what_a_reviewer_is_shown: Gemini, Claude;
     others::a_conflict_with_the_base_becomes_a_round_of_the_coder: Codex, Gemini;
     others::the_reviewer_sees_the_very_folder_of_the_coder_and_cannot_change_it: Codex, Gemini;

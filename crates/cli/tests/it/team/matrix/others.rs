@@ -14,28 +14,6 @@ fn held(domain: &'static str) -> Play {
     }
 }
 
-/// All have judged the commit by then, but for one.
-pub(super) fn a_late_comment_makes_the_reviewers_look_again(opening: Opening) {
-    let arena = opening.plays(held("GeneralPolish"));
-    let team = arena.stage.start(&["spawn-team", TASK]);
-    arena.until_open();
-    arena.comment("ann", "Say hello first.");
-    arena.go();
-    let ended = arena.checked(ended(team));
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    let head = &ended.document["headSha"];
-    let reviews = ended.document["record"]["reviews"].as_array().unwrap();
-    let (late, early): (Vec<&Value>, Vec<&Value>) =
-        reviews.iter().partition(|review| review["head"] == *head);
-    assert!(!early.is_empty(), "{ended:?}");
-    let domains: Vec<&Value> = late.iter().map(|review| &review["domain"]).collect();
-    for domain in early.iter().map(|review| &review["domain"]) {
-        assert!(domains.contains(&domain), "{ended:?}");
-    }
-    assert_eq!(late.len(), 6, "{ended:?}");
-    assert!(late.iter().all(|review| review["verdict"] == "approved"));
-}
-
 /// What a script is shown is told beside other sights.
 pub(super) fn what_a_reviewer_is_shown(opening: Opening) {
     let found = json!({"file": "greet.txt", "line": 2, "issue": "two is wrong"});
@@ -56,16 +34,14 @@ pub(super) fn what_a_reviewer_is_shown(opening: Opening) {
         return;
     };
     let prompts = real.reviewer_prompts();
-    let parts = [
-        "2 files changed, +43 -0\n\nCargo.lock +40 -0 (lock file: not shown; read the file)\n\
-         greet.txt +3 -0\n",
-        "`CONTRIBUTING.md`:",
-        "One topic.",
-    ];
+    let files = "2 files changed, +43 -0\n\nCargo.lock +40 -0 (lock file: not shown; read the file)\n\
+         greet.txt +3 -0\n";
     for prompt in &prompts {
-        for part in parts {
-            assert!(prompt.contains(part), "no {part} in {prompt}");
-        }
+        assert!(prompt.contains(files), "{prompt}");
+    }
+    // The rules of the repository are in the instruction file of the CLI.
+    for body in real.reviewer_bodies() {
+        assert!(body.contains("One topic."), "{body}");
     }
     let answers = prompts
         .iter()
