@@ -175,14 +175,6 @@ impl Real {
         self.home.root().join("go")
     }
 
-    /// All that the CLI of the reviewer sent with its prompts, its own instruction file included.
-    pub(crate) fn reviewer_bodies(&self) -> Vec<String> {
-        let protocol = Some(self.reviewer.protocol());
-        let turns = self.server.turns().into_iter();
-        let asked = turns.filter(|turn| turn.protocol == protocol && is_review(&turn.prompt));
-        asked.map(|turn| turn.body.to_string()).collect()
-    }
-
     /// What reviewers were asked, oldest first.
     pub(crate) fn reviewer_prompts(&self) -> Vec<String> {
         let protocol = Some(self.reviewer.protocol());

@@ -62,7 +62,7 @@ fn a_change_over_the_bound_is_reviewed_in_parts_that_show_every_line(arena: Aren
     let seen = arena.stage.path("agents/seen");
     fs::create_dir(&seen).unwrap();
     let lists = looks_for(&[
-        "7 files changed, +94006 -0",
+        "6 files changed, +94006 -0",
         "Cargo.lock +44000 -0 (lock file: not shown; read the file)",
         "greet.txt +3 -0 (part 1)",
         "src/large.rs +50000 -0 (parts 1 to 4)",
