@@ -39,6 +39,7 @@ fn check(scene: &Scene, revision: &str, checks: &[Value]) -> Vec<(String, Value,
         .map(|(at, check)| {
             let mut check = check.clone();
             check["task"] = json!("t");
+            check["shows"] = json!("claim");
             check["id"] = json!(format!("a{at}"));
             check
         })
