@@ -155,7 +155,7 @@ pub struct Owner {
     pub process: ProcessMark,
 }
 
-/// The state of an owner. One failed probe proves no death: only `Dead` does.
+/// The state of an owner. Only `Dead` allows a takeover before the lease expires: a failed probe is `Unknown`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Liveness {
     /// The process is alive.
