@@ -24,6 +24,7 @@ pub use refuter::{Refutation, read_refutations};
 pub use review::{Review, Verdict};
 pub use reviewer::{
     COMMIT_CHARS, REVIEW_COMPLETE, Shown, ends_review, has_answer, has_begun_answer, read_review,
+    require_unopposed,
 };
 pub use validator::{
     AuditSeverity, Cited, EntryClaim, FindingClaim, ProofCommand, Standing, ValidatorAnswer,

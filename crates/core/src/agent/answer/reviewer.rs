@@ -91,22 +91,42 @@ fn read_document(document: &str, text: &str, shown: &Shown<'_>) -> Result<Review
     };
     let given = review(&answer.value)?;
     require_own(&answer, shown)?;
-    if claims(&given) {
-        return Ok(given);
+    if !claims(&given) {
+        unopposed(&given, &answer, text)?;
     }
+    Ok(given)
+}
+
+/// Refuses to take an answer for an approval that comes after an objection of the same agent. The verdict
+/// may follow from the answer although it names a finding: one that its reviewer is not sure of.
+pub fn require_unopposed<'t>(said: impl Into<Said<'t>>) -> Result<(), Inconclusive> {
+    let Said { text, document } = said.into();
+    let Some(document) = document else {
+        // An answer without a form is read with everything beside it.
+        return Ok(());
+    };
+    let value = object(document).map_err(|_| inconclusive("its answer is not a JSON object"))?;
+    let answer = Object {
+        text: document,
+        value,
+    };
+    unopposed(&review(&answer.value)?, &answer, text)
+}
+
+fn unopposed(given: &Review, answer: &Object<'_>, text: &str) -> Result<(), Inconclusive> {
     let objects = |other: &Value| match Fields::new(other).get("verdict") {
         Some(_) => !review(other).is_ok_and(|one| one.verdict.is_content() && !claims(&one)),
         None => true,
     };
-    let beside = Beside::of(text, document);
+    let beside = Beside::of(text, answer.text);
     let agrees = beside.is_ok_and(|beside| {
         let mut judging = beside.judging(&answer.value);
-        !judging.any(objects) && beside.require_agreement(&given).is_ok()
+        !judging.any(objects) && beside.require_agreement(given).is_ok()
     });
-    if !agrees {
-        return Err(inconclusive("it approves after an earlier message objects"));
+    if agrees {
+        return Ok(());
     }
-    Ok(given)
+    Err(inconclusive("it approves after an earlier message objects"))
 }
 
 /// Whether a review has a finding that could stand against a merge.

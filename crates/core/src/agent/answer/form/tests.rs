@@ -1,5 +1,5 @@
 use super::super::{Confidence, Finding, Refutation, Review, Severity, Shown, Verdict};
-use super::super::{read_refutations, read_review};
+use super::super::{read_refutations, read_review, require_unopposed};
 use super::*;
 use serde_json::json;
 
@@ -195,6 +195,29 @@ fn an_answer_in_the_form_approves_nothing_beside_an_objection_in_an_earlier_mess
             );
         }
         assert!(read_review(self::document(document), &Shown::default()).is_ok());
+    }
+}
+
+/// Such an answer was read alone: the verdict follows from its findings, and none of them may block.
+#[test]
+fn a_finding_that_its_reviewer_is_not_sure_of_hides_no_earlier_objection() {
+    let unsure = || FindingAnswer {
+        confidence: 30,
+        ..finding()
+    };
+    let objection = answer(VerdictWord::NeedsChanges, vec![finding()]);
+    for word in [VerdictWord::Approved, VerdictWord::NeedsChanges] {
+        let last = answer(word, vec![unsure()]);
+        let text = format!("{objection}\n\n{last}");
+        let said = Said {
+            text: &text,
+            document: Some(&last),
+        };
+        assert_eq!(
+            require_unopposed(said).map_err(|why| why.reason),
+            Err("it approves after an earlier message objects".to_owned())
+        );
+        assert_eq!(require_unopposed(document(&last)), Ok(()));
     }
 }
 

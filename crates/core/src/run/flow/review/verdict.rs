@@ -3,7 +3,7 @@
 use super::super::super::model::{OutcomeStatus, ReviewTerms};
 use super::texts::finding_text;
 use crate::agent::AgentOutcome;
-use crate::agent::answer::{COMMIT_CHARS, Finding, Shown, Verdict, read_review};
+use crate::agent::answer::{COMMIT_CHARS, Finding, Shown, Verdict, read_review, require_unopposed};
 use crate::forge::inline::FileDiff;
 use crate::prompts;
 use crate::review::{Domain, Subject, derive, levelled, merged, require_older};
@@ -66,7 +66,13 @@ pub(super) fn judged(
         Ok(mut review) => {
             require_older(&mut review.findings, lines, is_cut);
             review.findings = levelled(review.findings);
-            (derive(&review, domain, subject, min), review.findings)
+            let derived = derive(&review, domain, subject, min).and_then(|verdict| {
+                if verdict.is_content() {
+                    require_unopposed(outcome)?;
+                }
+                Ok(verdict)
+            });
+            (derived, review.findings)
         }
         Err(inconclusive) => (Err(inconclusive), Vec::new()),
     };
