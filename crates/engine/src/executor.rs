@@ -9,7 +9,7 @@ use crate::journal::Journal;
 use crate::lease::{Lease, Whoami};
 use crate::ports::{Claimed, NudgeLog};
 use crate::tree;
-use drive_core::ids::{DedupeKey, PrNumber};
+use drive_core::ids::{DedupeKey, PrNumber, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::ProcessIdentity;
 use drive_core::run::{Effect, EffectResult, Event, Note, Run};
@@ -42,9 +42,15 @@ pub struct Task<'a> {
     /// Asks the performer to stop.
     pub cancel: &'a CancelToken,
     say: &'a (dyn Fn(Event, DedupeKey) -> Result<(), Problem> + Sync),
+    load: &'a (dyn Fn(&RunId) -> Result<Run, Problem> + Sync),
 }
 
 impl Task<'_> {
+    /// Another run, as it is now.
+    pub fn require_run(&self, run: &RunId) -> Result<Run, Problem> {
+        (self.load)(run)
+    }
+
     /// Journals a process before it executes anything. An error means: do not start it.
     pub fn process_started(&self, identity: ProcessIdentity) -> Result<(), Problem> {
         let key = self.claimed.key.clone();
@@ -115,11 +121,13 @@ impl Executor<'_> {
         cancel: &CancelToken,
     ) -> EffectResult {
         let say = |event, dedupe| self.deliver(lease, &event, &dedupe);
+        let load = |run: &RunId| self.journal.require(run);
         let task = Task {
             run,
             claimed,
             cancel,
             say: &say,
+            load: &load,
         };
         let act = || {
             if let Effect::ToRun { run: to, message } = &claimed.effect {

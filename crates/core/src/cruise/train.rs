@@ -350,6 +350,12 @@ impl Train {
         }
     }
 
+    /// Answers [`Move::Land`]: the line was not moved, because somebody stands against a task in it.
+    /// [`remove`](Self::remove) that task; the others land without it.
+    pub fn called_off(&mut self) {
+        self.landing.take_if(|landing| landing.is_under_way);
+    }
+
     fn is_landing(&self) -> bool {
         let landing = self.landing.as_ref();
         landing.is_some_and(|landing| landing.is_under_way)

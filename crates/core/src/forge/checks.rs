@@ -215,5 +215,14 @@ fn is_own(name: &str) -> bool {
     matches!(name, REVIEW_CONTEXT | VERIFY_CONTEXT)
 }
 
+/// Checks by their names, as text.
+pub fn named(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.as_slice() {
+        [one] => format!("check {one}"),
+        many => format!("checks {}", many.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -22,20 +22,20 @@ pub use audit::{Audit, Evidence, TaskAudit, TaskResult, audit};
 pub use debrief::{Debrief, PhaseTook, RoleTook, Said, debrief};
 pub use estimate::task_costs;
 pub use flow::{
-    IllegalEvent, NotContinuable, NotResumable, amending_run, fold, is_same_cruise, planning_run,
-    require_continuable, require_resumable, step, validating_run,
+    IllegalEvent, NotContinuable, NotResumable, against_landing, amending_run, fold,
+    is_same_cruise, planning_run, require_continuable, require_resumable, step, validating_run,
 };
 pub use model::{
     Adopted, AfterEnd, AgentJob, Amending, Answer, Approved, Ask, Asking, AtWork, AuditFinding,
     BranchAt, BranchTip, Build, BuildStage, BuildTerms, CarOrder, ChangedLines, Checked, Child,
     ChildReport, ChildStage, ChildState, Ci, ClosingPost, CommitSummary, Confirmed, ContractCheck,
     Counts, Description, Diagnosis, DoneWhen, Doubt, EVENT_FORMAT, Effect, EffectResult, Ending,
-    Entry, Event, FinishTerms, FixerResult, Flow, ForgeAct, ForgeAnswer, GivenPlan, Halt, HoldFor,
-    IgnoredComment, Injected, Interrupted, JobComment, JobEntry, JobFinding, JobInput, JobRecord,
-    JudgeCheck, Judged, JudgedEntry, Landable, LastReading, Ledger, Left, LeftBy, Level, Life,
-    Line, LineAct, LineAnswer, LineRemark, LineTerms, Listening, Makes, Mark, Merge, MergeStep,
-    MergeWhen, Note, Notice, NoticeEvent, Notices, Objected, OpenNotice, Opinion, Outcome,
-    OutcomeStatus, OwnPost, PLAN_PATH, PadNote, Panel, Parent, Part, Pause, PerTask,
+    Entry, Event, FinishTerms, FixerResult, Flow, ForgeAct, ForgeAnswer, GivenPlan, Halt, HeldTask,
+    HoldFor, IgnoredComment, Injected, Interrupted, JobComment, JobEntry, JobFinding, JobInput,
+    JobRecord, JudgeCheck, Judged, JudgedEntry, Landable, LastReading, Ledger, Left, LeftBy, Level,
+    Life, Line, LineAct, LineAnswer, LineRemark, LineTerms, Listening, Makes, Mark, Merge,
+    MergeStep, MergeWhen, Note, Notice, NoticeEvent, Notices, Objected, Offer, OpenNotice, Opinion,
+    Outcome, OutcomeStatus, OwnPost, PLAN_PATH, PadNote, Panel, Parent, Part, Pause, PerTask,
     PermissionRecord, Phase, PhaseEnd, PhaseTerms, PlanCheck, PlanFrom, PollResult, PostKey,
     Posting, Publish, Published, Reading, Receipt, ReceiptResult, Record, Remark, RemarkRecord,
     Request, ResumeStep, Resumption, Retry, ReviewOf, ReviewRecord, ReviewTerms, RollBackCost,

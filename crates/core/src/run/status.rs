@@ -1,12 +1,12 @@
 //! Summary of a cruise for people, scripts and the state file in its sandbox.
 
-use super::flow::{NotResumable, checks_named, needs_budget, require_resumable, waits_for};
+use super::flow::{NotResumable, needs_budget, require_resumable, waits_for};
 use super::model::{
     Build, BuildStage, Effect, Flow, PLAN_PATH, Pause, Phase, PhaseTerms, PlanCheck, RoundJob, Run,
     RunKind, Stage, Timer,
 };
 use crate::agent::answer::{Finding, Verdict};
-use crate::forge::checks::Gate;
+use crate::forge::checks::{Gate, named};
 use crate::ids::CommitSha;
 use crate::phase::{MOST_PENDING, PhaseName, PhaseState, STATE_FILE_VERSION};
 use crate::problem::Kind;
@@ -318,7 +318,7 @@ fn waits_for_checks(phase: &Phase) -> Option<String> {
     phase.ci.since?;
     let known = phase.ci.of(phase.pushed.as_ref())?;
     match phase.ci.gate(known) {
-        Gate::Pending { names } | Gate::Missing { names } => Some(checks_named(&names)),
+        Gate::Pending { names } | Gate::Missing { names } => Some(named(&names)),
         Gate::Green | Gate::Red { .. } => None,
     }
 }

@@ -54,6 +54,11 @@ pub fn redact_result(secrets: &Secrets, mut result: EffectResult) -> EffectResul
                     receipt.why.iter_mut().for_each(|why| one(secrets, why));
                 }
             }
+            LineAnswer::Unheard { tasks } => {
+                tasks
+                    .iter_mut()
+                    .for_each(|held| one(secrets, &mut held.why));
+            }
             LineAnswer::LineBegun
             | LineAnswer::Assembled { .. }
             | LineAnswer::CarsLanded

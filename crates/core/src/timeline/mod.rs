@@ -241,6 +241,13 @@ fn describe_line(effect: &Effect, answer: &LineAnswer) -> Option<String> {
         LineAnswer::TrainVerified { report } => {
             format!("verification: {}", report.overall.as_str())
         }
+        LineAnswer::Unheard { tasks } => {
+            let held = tasks.iter();
+            let held: Vec<String> = held
+                .map(|one| format!("task {} waits: {}", one.task, one.why))
+                .collect();
+            format!("not landed: {}", held.join("; "))
+        }
         LineAnswer::LineMoved { .. } => "not landed: the branch has moved".to_owned(),
         LineAnswer::ContractChecked { receipts } => {
             let is_proven = |one: &&Receipt| one.result == ReceiptResult::Proven;
@@ -310,6 +317,7 @@ fn describe_ask(ask: &Ask) -> String {
         Ask::Pause => "asked to start no more tasks".to_owned(),
         Ask::Mend { head, .. } => format!("asked to fix what blocks {}", head.short()),
         Ask::Landed { head } => format!("{} has landed", head.short()),
+        Ask::Hear { head } => format!("asked to hear people before {} lands", head.short()),
         Ask::Conclude => "asked to end once nothing is left to do".to_owned(),
         Ask::Unpause => "asked to continue".to_owned(),
         Ask::Cleanup => "asked to clean up".to_owned(),

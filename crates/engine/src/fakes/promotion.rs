@@ -1,4 +1,5 @@
 use super::clock::FakeClock;
+use super::lock::lock;
 use super::machine::DriveProcess;
 use super::repository::{FakeRepository, Files};
 use crate::cancel::CancelToken;
@@ -11,13 +12,16 @@ use drive_core::verify::{
     Candidate, Failure, FailureCategory, Overall, RulesFrom, SCHEMA, Stage, StageEnd, StageName,
     StageResource, StageStatus, Timing, Verification, Workspace,
 };
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+type During = Box<dyn FnOnce() + Send>;
 
 /// A verifier that passes everything by default.
 #[derive(Clone)]
 pub struct FakeGate {
     passes: Arc<AtomicBool>,
+    during: Arc<Mutex<Option<During>>>,
     clock: FakeClock,
     process: DriveProcess,
     repository: FakeRepository,
@@ -29,6 +33,7 @@ impl FakeGate {
         Self {
             repository,
             passes: Arc::new(AtomicBool::new(true)),
+            during: Arc::default(),
             clock,
             process,
         }
@@ -40,6 +45,11 @@ impl FakeGate {
             process,
             ..self.clone()
         }
+    }
+
+    /// Does this once, while the next candidate is judged.
+    pub fn during(&self, act: impl FnOnce() + Send + 'static) {
+        *lock(&self.during) = Some(Box::new(act));
     }
 
     /// Whether the next candidate passes.
@@ -62,6 +72,10 @@ impl FakeGate {
 impl PromotionGate for FakeGate {
     fn judge(&self, promotion: &Promotion<'_>, _: &CancelToken) -> Result<Verification, Problem> {
         self.process.check()?;
+        let during = lock(&self.during).take();
+        if let Some(act) = during {
+            act();
+        }
         let passes = self.passes.load(Ordering::SeqCst);
         let now = self.clock.now();
         Ok(Verification {

@@ -17,7 +17,7 @@ use drive_core::cruise::train::{Conflict, Coupled};
 use drive_core::forge::inert::{Said, plain};
 use drive_core::ids::{BranchName, CommitSha, RemoteName, RunId, TreeSha};
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{BranchAt, CarOrder, EffectResult, LineAct, LineAnswer, Note};
+use drive_core::run::{BranchAt, CarOrder, EffectResult, HeldTask, LineAct, LineAnswer, Note};
 use drive_core::secrets::SecretPolicy;
 use drive_core::verify::Overall;
 use std::path::Path;
@@ -83,7 +83,19 @@ impl World<'_> {
             merged: task.run.work.base_sha.as_ref(),
             cancel: task.cancel,
         };
-        let OnLine { answer, warning } = line.act(act)?;
+        let OnLine { answer, warning } = match act {
+            LineAct::Land {
+                line: branch,
+                from,
+                commit,
+                tree,
+                offers,
+            } => line.land_if(branch, (from, commit), tree, &|| self.unheard(task, offers))?,
+            LineAct::BeginLine { .. }
+            | LineAct::Assemble { .. }
+            | LineAct::VerifyTrain { .. }
+            | LineAct::CheckContract { .. } => line.act(act)?,
+        };
         if let Some(text) = warning {
             task.note(NOT_FOLLOWED, Note::Warning { text })?;
         }
@@ -108,7 +120,8 @@ impl Line<'_> {
                 from,
                 commit,
                 tree,
-            } => self.land(line, (from, commit), tree),
+                ..
+            } => self.land_if(line, (from, commit), tree, &|| Ok(Vec::new())),
             LineAct::CheckContract {
                 base,
                 commit,
@@ -310,11 +323,14 @@ impl Line<'_> {
 
     /// Moves the branch, unless it is elsewhere. A crash between the push and the move here is mended
     /// by doing it again: the remote has the commit then, and the branch here follows.
-    fn land(
+    ///
+    /// `unheard` is asked last: the branch does not move while somebody stands against a task in it.
+    fn land_if(
         &self,
         line: &BranchAt,
         (from, commit): (&CommitSha, &CommitSha),
         tree: &TreeSha,
+        unheard: &dyn Fn() -> Result<Vec<HeldTask>, Problem>,
     ) -> Result<OnLine, Problem> {
         let tip = self.tip(line)?;
         let is_there = tip.as_ref() == Some(commit);
@@ -323,6 +339,10 @@ impl Line<'_> {
         }
         self.require_verified(from, commit, tree)?;
         if !is_there {
+            let tasks = unheard()?;
+            if !tasks.is_empty() {
+                return Ok(OnLine::from(LineAnswer::Unheard { tasks }));
+            }
             match &line.remote {
                 Some(remote) => self.push(remote, &line.branch, (from, commit))?,
                 None => self.advance(&line.branch, from, commit)?,

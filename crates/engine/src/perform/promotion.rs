@@ -9,7 +9,8 @@ use drive_core::forge::PrState;
 use drive_core::ids::{CommitSha, PrNumber, TreeSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    BranchAt, EffectResult, Flow, ForgeAnswer, PollResult, Request, VerifiedAgainst,
+    BranchAt, EffectResult, Flow, ForgeAnswer, HeldTask, Offer, PollResult, Request, Run,
+    VerifiedAgainst, against_landing,
 };
 use drive_core::secrets::redact_comments;
 use drive_core::verify::promotable_by;
@@ -157,7 +158,7 @@ impl World<'_> {
         // The last thing before each request to merge: whoever wrote until now is heard.
         let mut unheard = None;
         let mut go_ahead = || {
-            let poll = self.read_before_merge(task, (talk, pr), head)?;
+            let poll = self.read_before_merge(task.run, (talk, pr), head)?;
             if let Flow::Phase { phase } = &task.run.flow
                 && phase.is_unheard(&poll)
             {
@@ -183,9 +184,9 @@ impl World<'_> {
     }
 
     /// Everything that people and checks say about a head, without secrets.
-    fn read_before_merge(
+    pub(super) fn read_before_merge(
         &self,
-        task: &Task<'_>,
+        run: &Run,
         (talk, pr): (&Conversation, PrNumber),
         head: &CommitSha,
     ) -> Result<PollResult, Problem> {
@@ -194,9 +195,36 @@ impl World<'_> {
             opinions: true,
             checks: Some(head),
         };
-        let mut poll = read(talk, task.run, pr, wanted)?;
+        let mut poll = read(talk, run, pr, wanted)?;
         redact_comments(&self.secrets.secrets(), &mut poll.comments);
         Ok(poll)
+    }
+
+    /// The tasks that must not land, because of what their pull requests show now.
+    pub(super) fn unheard(
+        &self,
+        task: &Task<'_>,
+        offers: &[Offer],
+    ) -> Result<Vec<HeldTask>, Problem> {
+        let mut held = Vec::new();
+        for offer in offers {
+            let talk = self.require_forge()?;
+            let poll = self.read_before_merge(
+                &task.require_run(&offer.run)?,
+                (talk, offer.pull_request),
+                &offer.head,
+            )?;
+            // Its run may have gone on while the pull request was read.
+            let run = task.require_run(&offer.run)?;
+            if let Some(why) = against_landing(&run, &offer.head, &poll) {
+                held.push(HeldTask {
+                    task: offer.task.clone(),
+                    head: offer.head.clone(),
+                    why,
+                });
+            }
+        }
+        Ok(held)
     }
 }
 

@@ -2,12 +2,15 @@
 
 use crate::support::{Crashes, Scene, team_request};
 use drive_core::agent::Role;
+use drive_core::forge::PullRequest;
+use drive_core::forge::checks::{Check, CheckSource, CheckState};
 use drive_core::ids::RunId;
 use drive_core::plan::Plan;
 use drive_core::run::{
-    BuildTerms, Event, Level, LineTerms, OutcomeStatus, PlanFrom, Request, Run, RunKind, fold,
+    BuildTerms, EffectResult, Event, Level, LineAnswer, LineTerms, OutcomeStatus, PerTask,
+    PlanFrom, Request, Run, RunKind, WatchTerms, fold,
 };
-use drive_engine::fakes::{AgentTurn, AgentWork, FakeWorld, REPOSITORY_PATH};
+use drive_engine::fakes::{AgentTurn, AgentWork, FakeForge, FakeWorld, REPOSITORY_PATH};
 use drive_engine::ports::{Entry, Place, Store, VersionControl};
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -136,6 +139,101 @@ fn a_cruise_that_builds_lands_the_tasks_of_its_plan() {
     let root = scene.cruise(&request, None).unwrap();
     assert_landed(&scene, &root, "without a crash");
     assert_eq!(root.children.len(), TASKS.len());
+}
+
+/// A cruise whose tasks have pull requests of their own, while something happens on the one of the first
+/// task as its tree is verified.
+fn per_task(meanwhile: impl FnOnce(&FakeForge, &PullRequest) + Send + 'static) -> (Scene, Run) {
+    let scene = scene();
+    scene.world.agents.script(Role::Fixer, |turn: &AgentTurn| {
+        let one = |id: &str| format!(r#"{{"id": "{id}", "action": "fixed", "note": "done"}}"#);
+        let all = turn.input.comments.iter().map(|comment| one(&comment.id));
+        let all: Vec<String> = all.collect();
+        AgentWork::answer(format!(r#"{{"comments": [{}]}}"#, all.join(", ")))
+            .write("said.txt", "so\n")
+    });
+    let mut request = build_request(&scene.world);
+    if let RunKind::Build(terms) = &mut request.kind
+        && let Some(line) = &mut terms.line
+    {
+        line.per_task = Some(PerTask {
+            watch: WatchTerms {
+                poll_initial: Duration::from_secs(5),
+                poll_max: Duration::from_secs(300),
+                inactivity_timeout: Duration::from_secs(24 * 3600),
+                max_rounds: 5,
+            },
+            approve: false,
+        });
+    }
+    let forge = scene.world.forge.clone();
+    scene.world.gate.during(move || {
+        let all = forge.pull_requests();
+        let first = all.iter().find(|one| one.title.contains("one.txt"));
+        meanwhile(&forge, first.expect("the first task has a pull request"));
+    });
+    let root = scene.cruise(&request, None).unwrap();
+    (scene, root)
+}
+
+#[test]
+fn a_comment_while_its_tree_is_verified_is_answered_before_a_task_lands() {
+    let (scene, root) = per_task(|forge, pr| {
+        forge.person_comments("ann", pr.number, "STOP, say why");
+    });
+    let outcome = root.outcome.as_ref().unwrap();
+    assert_eq!(outcome.status, OutcomeStatus::Succeeded, "{outcome:?}");
+    assert!(was_held(&scene, &root, "1 unread comment"));
+    let branch = root.work.branch.as_deref().unwrap();
+    let tip = scene.world.repository.branch(branch).unwrap();
+    let files = scene.world.repository.files_of(&tip).unwrap();
+    assert!(
+        files.contains_key("said.txt"),
+        "what she asked for landed with it"
+    );
+}
+
+#[test]
+fn a_check_that_fails_while_its_tree_is_verified_keeps_a_task_from_landing() {
+    let (scene, root) = per_task(|forge, pr| {
+        let failed = Check {
+            name: "build".to_owned(),
+            source: CheckSource::CheckRun,
+            state: CheckState::Failed,
+            required: false,
+            url: None,
+            summary: None,
+            failure: None,
+        };
+        forge.set_checks(&pr.head_sha, vec![failed]);
+    });
+    assert_eq!(times_landed(&scene, &root, "one"), 0);
+    assert!(was_held(&scene, &root, "check `build` failed"));
+}
+
+#[test]
+fn a_task_that_nobody_stands_against_lands_at_once() {
+    let (scene, root) = per_task(|_, _| {});
+    assert_eq!(
+        root.outcome.as_ref().unwrap().status,
+        OutcomeStatus::Succeeded
+    );
+    assert!(!was_held(&scene, &root, ""));
+}
+
+/// Whether a task was kept from landing for this reason.
+fn was_held(scene: &Scene, root: &Run, reason: &str) -> bool {
+    let entries = scene.world.store.journal(&root.id).unwrap();
+    entries.iter().any(|entry| match &entry.event {
+        Event::EffectEnded {
+            result:
+                EffectResult::OnLine {
+                    answer: LineAnswer::Unheard { tasks },
+                },
+            ..
+        } => tasks.iter().any(|one| one.why.contains(reason)),
+        _ => false,
+    })
 }
 
 #[test]

@@ -105,6 +105,7 @@ fn a_train_is_assembled_verified_and_landed_once() {
         from: base.clone(),
         commit: last.commit.clone(),
         tree: last.tree.clone(),
+        offers: Vec::new(),
     };
     for _ in 0..2 {
         assert_eq!(act(world, &owner, &land), Ok(LineAnswer::CarsLanded));
@@ -174,6 +175,7 @@ fn a_commit_with_another_tree_than_the_verified_one_does_not_land() {
         from: base.clone(),
         commit: made[1].commit.clone(),
         tree: made[0].tree.clone(),
+        offers: Vec::new(),
     };
     assert_eq!(act(world, &owner, &land), Err(Kind::NotMerged));
     let tip = Some(base.to_string());

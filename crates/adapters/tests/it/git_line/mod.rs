@@ -116,6 +116,7 @@ impl Scene {
             from: from.clone(),
             commit: car.commit.clone(),
             tree: car.tree.clone(),
+            offers: Vec::new(),
         }
     }
 

@@ -37,7 +37,7 @@ mod tree;
 pub use continuing::{NotContinuable, require_continuable};
 pub use cruise::{amending_run, planning_run, validating_run};
 pub(super) use cruise::{need, needs_budget, waits_for};
-pub(super) use phase::named as checks_named;
+pub use phase::against_landing;
 pub use resume::{NotResumable, require_resumable};
 pub use step::{IllegalEvent, fold, step};
 pub use tree::is_same_cruise;

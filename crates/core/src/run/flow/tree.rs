@@ -121,7 +121,9 @@ pub(super) fn not_asked(run: &mut Run, id: &RunId, ask: &Ask, problem: &Problem)
             child.granted = child.granted.without(*budget);
         }
         // It would never end.
-        (Some(child), Ask::Conclude | Ask::Landed { .. } | Ask::Mend { .. }) if child.is_live() => {
+        (Some(child), Ask::Conclude | Ask::Landed { .. } | Ask::Mend { .. } | Ask::Hear { .. })
+            if child.is_live() =>
+        {
             give_up(child, problem)
         }
         (_, _) => {}

@@ -55,6 +55,12 @@ pub enum Ask {
         /// The commit.
         head: CommitSha,
     },
+    /// Somebody stands against landing this commit: read the pull request, and offer it again once
+    /// nobody does.
+    Hear {
+        /// The commit.
+        head: CommitSha,
+    },
     /// End once nothing is left to do.
     Conclude,
     /// Start no more tasks of a cruise.

@@ -1,7 +1,7 @@
 //! The checks of a pull request, as last read.
 
 use crate::forge::Checks;
-use crate::forge::checks::{Gate, gate};
+use crate::forge::checks::{Gate, gate, named};
 use crate::ids::CommitSha;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,21 @@ impl Ci {
             };
         }
         gate(&others)
+    }
+
+    /// The checks that keep a commit from landing, as text.
+    pub fn open(&self, head: Option<&CommitSha>) -> Option<String> {
+        self.of(head).and_then(|known| self.against(known))
+    }
+
+    /// What these checks have against landing their commit, as text.
+    pub fn against(&self, checks: &Checks) -> Option<String> {
+        match self.gate(checks) {
+            Gate::Green => None,
+            Gate::Red { names } => Some(format!("{} failed", named(&names))),
+            Gate::Pending { names } => Some(format!("{} pending", named(&names))),
+            Gate::Missing { names } => Some(format!("{} missing", named(&names))),
+        }
     }
 
     /// Takes up a reading, and forgets what was known of another commit.

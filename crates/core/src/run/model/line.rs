@@ -2,7 +2,7 @@
 
 use super::merge::BranchAt;
 use crate::cruise::train::{Conflict, Coupled};
-use crate::ids::{CommitSha, TaskId, TreeSha};
+use crate::ids::{CommitSha, PrNumber, RunId, TaskId, TreeSha};
 use crate::verify::Verification;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,9 @@ pub enum LineAct {
         commit: CommitSha,
         /// The tree of that commit.
         tree: TreeSha,
+        /// The pull requests of the tasks in it: right before the branch moves, each is read once more.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        offers: Vec<Offer>,
     },
     /// Run what the plan says must be true of a commit.
     CheckContract {
@@ -67,6 +70,32 @@ pub struct CarOrder {
     pub title: String,
     /// The commit.
     pub head: CommitSha,
+}
+
+/// A commit that the run of a task offers on a pull request of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Offer {
+    /// The task.
+    pub task: TaskId,
+    /// The run that watches the pull request.
+    pub run: RunId,
+    /// The commit.
+    pub head: CommitSha,
+    /// The pull request.
+    pub pull_request: PrNumber,
+}
+
+/// A task that must not land yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeldTask {
+    /// The task.
+    pub task: TaskId,
+    /// The commit.
+    pub head: CommitSha,
+    /// The reason.
+    pub why: String,
 }
 
 /// One entry of a plan that a program checks.
@@ -203,6 +232,11 @@ pub enum LineAnswer {
         /// Whether it lost the commit that was expected.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_rewritten: bool,
+    },
+    /// People or checks have something against these tasks. The branch was not moved.
+    Unheard {
+        /// The tasks, with their reasons.
+        tasks: Vec<HeldTask>,
     },
     /// The commands were run.
     ContractChecked {

@@ -61,7 +61,9 @@ pub use job::{AgentJob, JobComment, JobEntry, JobFinding, JobInput};
 pub use landable::Landable;
 pub use ledger::Ledger;
 pub use level::Level;
-pub use line::{CarOrder, ContractCheck, LineAct, LineAnswer, Receipt, ReceiptResult, Shows};
+pub use line::{
+    CarOrder, ContractCheck, HeldTask, LineAct, LineAnswer, Offer, Receipt, ReceiptResult, Shows,
+};
 pub use merge::{BranchAt, Merge, MergeStep, MergeWhen};
 pub use notice::{Notice, NoticeEvent};
 pub use notices::{Notices, OpenNotice};

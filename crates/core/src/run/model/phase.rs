@@ -412,7 +412,10 @@ impl Phase {
         if let Landable::Unapproved { head: reviewed } = &self.landable
             && Some(reviewed) == head
         {
-            return Some("approve its pull request, or comment on it".to_owned());
+            let held = self.held_back();
+            let held = held.map(|why| format!("{why}; it lands once that is settled"));
+            let approve = || "approve its pull request, or comment on it".to_owned();
+            return Some(held.unwrap_or_else(approve));
         }
         let is_told = self.whole.announced.is_some() && self.whole.announced.as_ref() == head;
         if self.stage != Stage::Watching || !is_told {
@@ -425,10 +428,29 @@ impl Phase {
         })
     }
 
+    /// Who or what keeps a reviewed commit from landing, besides an approval that is missing.
+    pub(in crate::run) fn held_back(&self) -> Option<String> {
+        if let Some(one) = self.watch.objections.first() {
+            return Some(format!("{} requests changes", one.by));
+        }
+        if let Some(asked) = self.ledger.questions().next() {
+            return Some(format!("{} was asked a question", asked.author));
+        }
+        if let Some(why) = &self.ci.unreadable {
+            return Some(format!("could not read the checks: {why}"));
+        }
+        self.ci.open(self.pushed.as_ref())
+    }
+
     /// What a person can do about what is left to them.
     pub(in crate::run) fn wants(&self, head: Option<&CommitSha>) -> Wants {
         match &self.landable {
-            Landable::Unapproved { head: reviewed } if Some(reviewed) == head => Wants::Approval,
+            Landable::Unapproved { head: reviewed } if Some(reviewed) == head => {
+                match self.held_back() {
+                    Some(_) => Wants::Decision,
+                    None => Wants::Approval,
+                }
+            }
             Landable::Unapproved { .. } | Landable::NotYet | Landable::Ready { .. } => {
                 match self.whole.left {
                     Some(_) => Wants::Decision,

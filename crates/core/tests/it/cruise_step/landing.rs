@@ -4,10 +4,12 @@ use super::scene::{Scene, head};
 use crate::common;
 use drive_core::agent::Role;
 use drive_core::forge::PrState;
+use drive_core::forge::checks::{Check, CheckSource, CheckState, Checks};
 use drive_core::ids::{BranchName, CommitSha, RunId, TaskId};
 use drive_core::run::{
     Approved, Ask, ChildState, DoneWhen, Effect, Event, Landable, Makes, Objected, OutcomeStatus,
-    Parent, PhaseEnd, PhaseTerms, PollResult, Request, RunKind, TaskScope, Timer,
+    Parent, PhaseEnd, PhaseTerms, PollResult, Request, RunKind, RunMessage, TaskScope, Timer,
+    against_landing,
 };
 
 fn scene(approve: bool) -> Scene {
@@ -171,4 +173,140 @@ fn an_approval_that_is_taken_back_takes_the_offer_back() {
     assert_eq!(offered(&scene), Landable::Ready { head: commit(1) });
     scene.sees(approvals(&[]));
     assert_eq!(offered(&scene), Landable::Unapproved { head: commit(1) });
+}
+
+#[test]
+fn whoever_stands_against_a_task_right_before_it_lands_is_heard_first() {
+    let mut scene = scene(false);
+    scene.looks.push_back(PollResult {
+        state: Some(PrState::Open),
+        comments: vec![common::comment(5, "STOP, check the name")],
+        ..PollResult::default()
+    });
+    scene.ask(Ask::Hear { head: commit(1) });
+    assert_eq!(fixers(&scene), 1);
+    assert_eq!(offered(&scene), Landable::Ready { head: commit(2) });
+    // Nobody stands against it any more.
+    scene.ask(Ask::Hear { head: commit(2) });
+    assert_eq!(fixers(&scene), 1);
+    assert_eq!(offered(&scene), Landable::Ready { head: commit(2) });
+    let reports = scene.performed.iter().filter(|effect| {
+        matches!(effect, Effect::ToRun { message: RunMessage::ReportToParent { report }, .. }
+            if report.landable == Landable::NotYet && report.head_sha == Some(commit(2)))
+    });
+    assert!(reports.count() > 0, "the offer was taken back meanwhile");
+}
+
+#[test]
+fn what_keeps_a_task_from_landing_is_said_and_named() {
+    let objects = PollResult {
+        objections: Some(vec![Objected {
+            by: "bob".into(),
+            head: Some(commit(1)),
+            url: None,
+        }]),
+        ..PollResult::default()
+    };
+    let unreadable = PollResult {
+        unchecked: Some("`checks` is missing".into()),
+        ..PollResult::default()
+    };
+    for (seen, why) in [
+        (objects, "bob requests changes"),
+        (unreadable, "could not read the checks: `checks` is missing"),
+    ] {
+        let mut scene = scene(false);
+        scene.looks.push_back(PollResult {
+            state: Some(PrState::Open),
+            ..seen
+        });
+        scene.ask(Ask::Hear { head: commit(1) });
+        assert_eq!(
+            offered(&scene),
+            Landable::Unapproved { head: commit(1) },
+            "{why}"
+        );
+        let told = scene.bodies().join("\n");
+        assert!(
+            told.contains(&format!("does not land yet: {why}.")),
+            "{told}"
+        );
+        let state = &scene.run.reported.as_ref().unwrap().state;
+        let ChildState::NeedsPerson { why: named, .. } = state else {
+            panic!("{state:?}");
+        };
+        assert!(named.contains(why), "{named}");
+    }
+}
+
+/// What a whole reading has against landing the reviewed commit.
+fn against(poll: PollResult) -> Option<String> {
+    let scene = scene(false);
+    let poll = PollResult {
+        state: Some(PrState::Open),
+        ..poll
+    };
+    against_landing(&scene.run, &commit(1), &poll)
+}
+
+#[test]
+fn a_task_lands_only_if_a_whole_reading_has_nothing_against_it() {
+    let check = |state| Check {
+        name: "build".to_owned(),
+        source: CheckSource::CheckRun,
+        state,
+        required: false,
+        url: None,
+        summary: None,
+        failure: None,
+    };
+    let checks = |state| PollResult {
+        checks: Some(Checks::new(commit(1), vec![check(state)], Vec::new())),
+        ..PollResult::default()
+    };
+    let required = PollResult {
+        checks: Some(Checks::new(commit(1), Vec::new(), vec!["lint".to_owned()])),
+        ..PollResult::default()
+    };
+    let table = [
+        (PollResult::default(), None),
+        (checks(CheckState::Passed), None),
+        (checks(CheckState::Failed), Some("check `build` failed")),
+        (checks(CheckState::Pending), Some("check `build` pending")),
+        (required, Some("check `lint` missing")),
+        (
+            PollResult {
+                missing: Some("reviews".into()),
+                ..PollResult::default()
+            },
+            Some("could not read all of its pull request: reviews"),
+        ),
+        (
+            PollResult {
+                comments: vec![common::comment(5, "STOP")],
+                ..PollResult::default()
+            },
+            Some("1 unread comment"),
+        ),
+        (
+            PollResult {
+                head: Some(commit(7)),
+                ..PollResult::default()
+            },
+            Some("its pull request is at another commit"),
+        ),
+    ];
+    for (poll, expected) in table {
+        let shown = format!("{poll:?}");
+        assert_eq!(against(poll).as_deref(), expected, "{shown}");
+    }
+    let approved = scene(true);
+    let poll = PollResult {
+        state: Some(PrState::Open),
+        ..PollResult::default()
+    };
+    assert_eq!(
+        against_landing(&approved.run, &commit(1), &poll).as_deref(),
+        Some("nobody approves the commit")
+    );
 }

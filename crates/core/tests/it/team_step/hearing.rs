@@ -9,7 +9,7 @@ use drive_core::forge::{Aside, Comment, ReviewState, Surface};
 use drive_core::ids::CommitSha;
 use drive_core::problem::Kind;
 use drive_core::run::{
-    EffectResult, ForgeAct, ForgeAnswer, Life, Objected, OutcomeStatus, PollResult, Run,
+    Effect, EffectResult, ForgeAct, ForgeAnswer, Life, Objected, OutcomeStatus, PollResult, Run,
 };
 use drive_core::settings::TeamMode;
 
@@ -64,6 +64,39 @@ fn a_reading_that_could_not_judge_everybody_is_not_a_reading() {
     let mut scene = Scene::reviews(&[APPROVED]);
     let run = scene.fly(merging(TeamMode::Github));
     assert_eq!(end(&run).0, OutcomeStatus::Succeeded, "the control");
+}
+
+#[test]
+fn a_commit_whose_checks_cannot_be_read_is_not_approved() {
+    for request in [team_request(TeamMode::Github), merging(TeamMode::Github)] {
+        let mut scene = Scene::reviews(&[APPROVED]);
+        let unread = PollResult {
+            unchecked: Some("the token may not read checks".into()),
+            ..PollResult::default()
+        };
+        scene.answers("poll", vec![on_forge(polled(unread)); 60]);
+        let run = scene.fly(request);
+        assert_eq!(end(&run).0, OutcomeStatus::NeedsHuman);
+        assert_eq!(end(&run).1, Some(Kind::ChecksPending));
+        assert!(
+            failure(&run).contains("could not read the checks"),
+            "{}",
+            failure(&run)
+        );
+        let passed = scene
+            .performed_as("setStatus")
+            .into_iter()
+            .filter(|effect| {
+                matches!(
+                    effect,
+                    Effect::OnForge {
+                        act: ForgeAct::SetStatus { passed: true, .. },
+                        ..
+                    }
+                )
+            });
+        assert_eq!(passed.count(), 0, "the status of the commit is not green");
+    }
 }
 
 #[test]

@@ -42,7 +42,11 @@ pub(in crate::run::flow) fn asked(run: &mut Run, ask: &Ask, now: Timestamp) -> b
         Ask::Poll => {}
         // Of the plan itself its own run hears.
         Ask::Approve { .. } => probe::accept(run),
-        Ask::Comment { .. } | Ask::Conclude | Ask::Landed { .. } | Ask::Mend { .. } => {
+        Ask::Comment { .. }
+        | Ask::Conclude
+        | Ask::Landed { .. }
+        | Ask::Mend { .. }
+        | Ask::Hear { .. } => {
             return false;
         }
     }

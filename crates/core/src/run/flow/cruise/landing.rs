@@ -11,7 +11,7 @@ use super::super::proof::{cause_of, failure_of, is_proof};
 use super::super::retry::{is_final, keep_key, pause};
 use super::super::shutdown;
 use super::context::{did_not_land, line, stage, take_plan, with_build};
-use super::{amending, leave, offers, order, pauses, probe};
+use super::{amending, hearing, leave, offers, order, pauses, probe};
 use crate::agent::answer::Handoff;
 use crate::cruise::{Car, Cause, Left, Move, Verdict, Why};
 use crate::forge::text::fit;
@@ -121,6 +121,7 @@ pub(super) fn run_train(run: &mut Run) {
     let Some(request) = run.request.clone() else {
         return;
     };
+    let offers = hearing::offers(run);
     let Flow::Cruise { build } = &mut run.flow else {
         return;
     };
@@ -153,12 +154,20 @@ pub(super) fn run_train(run: &mut Run) {
                 rules: request.base_sha.clone(),
             },
             Move::Land {
-                from, commit, tree, ..
+                from,
+                commit,
+                tree,
+                tasks,
             } => LineAct::Land {
                 line: at.clone(),
                 from,
                 commit,
                 tree,
+                offers: offers
+                    .iter()
+                    .filter(|one| tasks.contains(&one.task))
+                    .cloned()
+                    .collect(),
             },
         });
     }
@@ -266,6 +275,7 @@ pub(super) fn answered(run: &mut Run, act: LineAct, answer: LineAnswer, now: Tim
             with_train(run, |train| tasks = train.moved(&tip));
             arrived(run, &tip, tasks);
         }
+        (LineAct::Land { .. }, LineAnswer::Unheard { tasks }) => hearing::unheard(run, tasks),
         (LineAct::Land { line, .. }, LineAnswer::LineMoved { tip: None, .. }) => {
             let problem = Problem::new(
                 Kind::BranchDeleted,
@@ -487,7 +497,7 @@ pub(super) fn failed(
     false
 }
 
-fn with_train(run: &mut Run, change: impl FnOnce(&mut crate::cruise::Train)) {
+pub(super) fn with_train(run: &mut Run, change: impl FnOnce(&mut crate::cruise::Train)) {
     with_build(run, |build| {
         if let Some(train) = &mut build.train {
             change(train);

@@ -13,6 +13,7 @@ mod briefing;
 mod context;
 mod contract;
 mod ending;
+mod hearing;
 mod landing;
 mod leave;
 mod live;

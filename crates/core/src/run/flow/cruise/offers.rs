@@ -82,7 +82,7 @@ pub(super) fn queue(build: &mut Build, task: &TaskId, head: CommitSha) {
     }
 }
 
-fn take_back(build: &mut Build, task: &TaskId, run: RunId) {
+pub(super) fn take_back(build: &mut Build, task: &TaskId, run: RunId) {
     if let Some(train) = &mut build.train {
         train.remove(task);
         // A push that failed is not tried again: it may hold the task.
@@ -103,7 +103,7 @@ fn take_back(build: &mut Build, task: &TaskId, run: RunId) {
 }
 
 /// The last run of a task with a pull request of its own, and what it reported.
-fn last_run<'r>(
+pub(super) fn last_run<'r>(
     run: &'r Run,
     build: &Build,
     task: &TaskId,

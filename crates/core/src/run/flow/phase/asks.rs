@@ -44,6 +44,7 @@ impl PhaseFlow<'_> {
             }
             Ask::Extend { budget, rounds } => self.extend(budget, rounds),
             Ask::Mend { head, why } => self.mend(&head, why),
+            Ask::Hear { head } => self.hear_again(&head),
             Ask::Landed { head } => {
                 self.state.landed = Some(head);
                 self.state.watch.fresh = false;

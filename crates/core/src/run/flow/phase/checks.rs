@@ -7,7 +7,7 @@ use super::super::super::model::{
 use super::super::kit::show_hint;
 use super::PhaseFlow;
 use super::texts::{check_text, same_failure};
-use crate::forge::checks::{Check, CheckState, Checks, Gate};
+use crate::forge::checks::{Check, CheckState, Checks, Gate, named};
 use crate::problem::{Kind, Problem};
 use crate::time::after;
 
@@ -127,31 +127,27 @@ impl PhaseFlow<'_> {
             );
             Problem::new(Kind::ChecksPending, message).hint("merge it by hand once they passed")
         });
-        let unreadable = self.state.ci.unreadable.as_ref().map(|why| {
-            let message = format!("could not read the checks: {why}");
-            Problem::new(Kind::ChecksPending, message)
-                .hint("let the token read checks and statuses, or merge it by hand")
-        });
-        self.failed_checks().or(pending).or(unreadable)
+        self.failed_checks()
+            .or(pending)
+            .or_else(|| self.unread_checks())
     }
 
-    /// Ends well, unless a check failed.
+    /// Checks of the commit that the token cannot read.
+    pub(super) fn unread_checks(&self) -> Option<Problem> {
+        let why = self.state.ci.unreadable.as_ref()?;
+        let message = format!("could not read the checks: {why}");
+        let problem = Problem::new(Kind::ChecksPending, message);
+        Some(problem.hint("let the token read checks and statuses, or merge it by hand"))
+    }
+
+    /// Ends well, unless a check failed, or nobody can tell whether one did.
     pub(super) fn finish_checked(&mut self) {
-        match self.failed_checks() {
+        match self.failed_checks().or_else(|| self.unread_checks()) {
             Some(problem) => {
                 let word = self.last_word();
                 self.finish_with(word, OutcomeStatus::NeedsHuman, problem);
             }
             None => self.finish_well(),
         }
-    }
-}
-
-/// Checks by their names, as text.
-pub(in crate::run) fn named(names: &[String]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    match quoted.as_slice() {
-        [one] => format!("check {one}"),
-        many => format!("checks {}", many.join(", ")),
     }
 }

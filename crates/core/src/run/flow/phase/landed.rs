@@ -1,9 +1,11 @@
 //! A task with a pull request of its own: it stays open and people are heard until the cruise landed it.
 
 use super::super::super::model::{
-    ClosingPost, DoneWhen, ForgeAct, Landable, OutcomeStatus, PhaseEnd, PostKey, Remark, ReviewOf,
+    ClosingPost, DoneWhen, ForgeAct, Landable, OutcomeStatus, PhaseEnd, PostKey, Reading, Remark,
+    ReviewOf,
 };
 use super::super::kit::no_commit;
+use super::super::public_text::public;
 use super::PhaseFlow;
 use super::ending::post;
 use super::texts::landed_comment;
@@ -47,9 +49,7 @@ impl PhaseFlow<'_> {
     /// Whether nobody stands in the way of the commit, and whoever must approve it did.
     fn may_land(&self, head: &CommitSha) -> bool {
         let needs_person = matches!(self.terms.done, DoneWhen::Landed { approve: true });
-        self.objection().is_none()
-            && self.state.ledger.questions().next().is_none()
-            && (!needs_person || self.is_approved_by_person(head))
+        self.state.held_back().is_none() && (!needs_person || self.is_approved_by_person(head))
     }
 
     fn is_approved_by_person(&self, head: &CommitSha) -> bool {
@@ -73,10 +73,48 @@ impl PhaseFlow<'_> {
         self.state.landable = if self.may_land(&head) {
             Landable::Ready { head }
         } else {
-            self.say_objections();
+            self.say_held(&head);
             Landable::Unapproved { head }
         };
         self.state.watch.backoff.reset();
+    }
+
+    /// Says on the pull request who or what keeps the commit from landing.
+    fn say_held(&mut self, head: &CommitSha) {
+        let Some(why) = self.state.held_back() else {
+            return;
+        };
+        let by: Vec<&str> = self
+            .state
+            .watch
+            .objections
+            .iter()
+            .map(|one| one.by.as_str())
+            .collect();
+        let key = if by.is_empty() {
+            PostKey::Aside(format!("held/{head}"))
+        } else {
+            PostKey::Objection(format!("held/{head}/{}", by.join("/")))
+        };
+        let why = public(&why, self.run);
+        let said = format!(
+            "{} does not land yet: {why}. It lands once that is settled.",
+            head.short()
+        );
+        self.say(key, said);
+    }
+
+    /// Somebody stood against the commit right before it landed: it is offered again once everything was
+    /// read and nobody does.
+    pub(super) fn hear_again(&mut self, head: &CommitSha) {
+        if self.head().as_ref() == Some(head) {
+            self.state.landable = Landable::NotYet;
+        }
+        self.state.watch.last_reading = None;
+        self.state.watch.wants = Reading::Whole;
+        self.state.watch.fresh = false;
+        self.active();
+        self.go_on();
     }
 
     /// What keeps the commit from landing is a fixer's work, and people can read it.

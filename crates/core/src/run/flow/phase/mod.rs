@@ -15,6 +15,7 @@ mod gaps;
 mod hearing;
 mod judging;
 mod landed;
+mod landing_rule;
 mod making;
 mod measuring;
 mod merge;
@@ -34,8 +35,8 @@ mod whole;
 mod whole_text;
 mod worse;
 
-pub(in crate::run) use checks::named;
 pub(super) use ending::post;
+pub use landing_rule::against_landing;
 pub(super) use texts::{merged_unheard, objected};
 pub(super) use whole_text::receipts;
 

@@ -135,6 +135,7 @@ impl PhaseFlow<'_> {
                     from: base,
                     commit: head,
                     tree,
+                    offers: Vec::new(),
                 },
             });
             return;
@@ -188,6 +189,7 @@ impl PhaseFlow<'_> {
             LineAnswer::LineBegun
             | LineAnswer::Assembled { .. }
             | LineAnswer::TrainVerified { .. }
+            | LineAnswer::Unheard { .. }
             | LineAnswer::ContractChecked { .. } => {}
         }
     }
@@ -215,7 +217,10 @@ impl PhaseFlow<'_> {
     /// fails since; weighs it anew where what stood in its way is gone.
     fn weigh_again(&mut self) {
         if self.state.whole.left.is_none() {
-            let since = self.objected_to().or_else(|| self.failed_checks());
+            let since = self
+                .objected_to()
+                .or_else(|| self.failed_checks())
+                .or_else(|| self.unread_checks());
             let is_ours = self.terms.done == DoneWhen::Merged { auto: true };
             if since.is_some() {
                 self.announce(since);

@@ -68,10 +68,18 @@ impl World {
                 }
             }
             LineAct::Land {
-                from, commit, tree, ..
+                from,
+                commit,
+                tree,
+                offers,
+                ..
             } => {
                 assert!(self.green.contains(tree), "an unverified tree lands");
                 assert_eq!(*tree, tree_of(&self.contents[commit]));
+                self.require_read(commit, from, offers);
+                if let Some(held) = self.somebody_objects(offers) {
+                    return LineAnswer::Unheard { tasks: vec![held] };
+                }
                 if self.rng.percent(10) {
                     // Somebody else pushes something good.
                     self.commits += 1;

@@ -4,7 +4,7 @@
 use super::{World, name};
 use drive_core::ids::{CommitSha, RunId, TaskId};
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{Ask, ChildState, OutcomeStatus};
+use drive_core::run::{self, Ask, ChildState, HeldTask, OutcomeStatus};
 
 /// What such a run did last.
 #[derive(Clone, Default)]
@@ -66,6 +66,41 @@ impl World {
         self.tell(child, ChildState::Working, made);
     }
 
+    /// Whoever lands commits names every pull request that they come from, so that it is read.
+    pub(super) fn require_read(&self, commit: &CommitSha, from: &CommitSha, offers: &[run::Offer]) {
+        let (new, old) = (&self.contents[commit], &self.contents[from]);
+        for (child, offer) in &self.offers {
+            let (Some((task, _)), Some(head)) = (self.children.get(child), &offer.head) else {
+                continue;
+            };
+            let is_new = |one: &(TaskId, u64)| one.0 == *task && !old.contains(one);
+            let is_its = self.contents[head]
+                .iter()
+                .any(|one| is_new(one) && new.contains(one));
+            let is_read = offers
+                .iter()
+                .any(|one| one.run == *child && one.head == *head);
+            assert!(is_read || !is_its, "{child} lands unread");
+        }
+    }
+
+    /// Somebody comments right before a landing: the task waits until its run has answered.
+    pub(super) fn somebody_objects(&mut self, offers: &[run::Offer]) -> Option<HeldTask> {
+        let live = offers
+            .iter()
+            .filter(|one| self.children.contains_key(&one.run));
+        let one = live.clone().next()?.clone();
+        if !self.rng.percent(10) {
+            return None;
+        }
+        self.refused.insert(one.head.clone());
+        Some(HeldTask {
+            task: one.task,
+            head: one.head,
+            why: "1 unread comment".to_owned(),
+        })
+    }
+
     /// What its parent asks of such a run.
     pub(super) fn asked(&mut self, child: &RunId, ask: &Ask) {
         let Some(offer) = self.offers.get_mut(child) else {
@@ -73,7 +108,9 @@ impl World {
         };
         match ask {
             Ask::Landed { head } => offer.landed = Some(head.clone()),
-            Ask::Mend { head, .. } if offer.head.as_ref() == Some(head) => offer.head = None,
+            Ask::Mend { head, .. } | Ask::Hear { head } if offer.head.as_ref() == Some(head) => {
+                offer.head = None
+            }
             _ => {}
         }
     }
