@@ -1,5 +1,8 @@
 //! The names of failing tests, from what test runners print.
 
+mod blocks;
+mod tap;
+
 use std::collections::BTreeSet;
 
 /// The most names that are kept.
@@ -7,28 +10,44 @@ pub(super) const MOST: usize = 1_000;
 /// The longest name, in characters.
 const NAME_CHARS: usize = 200;
 
+type Reader = fn(&[&str]) -> Vec<String>;
+
 /// The failing tests that some runner names in this output, in the order of the alphabet.
 pub fn failed_tests(output: &str) -> Vec<String> {
-    let names: BTreeSet<String> = output
-        .lines()
-        .filter_map(|line| name_in(line.trim_end()))
-        .map(|name| name.chars().take(NAME_CHARS).collect())
+    const READERS: [Reader; 10] = [
+        tap::tap,
+        tap::node_tree,
+        blocks::mocha,
+        blocks::ava,
+        blocks::jest,
+        blocks::unittest,
+        blocks::ctest,
+        blocks::go,
+        blocks::bun,
+        blocks::deno,
+    ];
+    let lines: Vec<&str> = output.lines().map(str::trim_end).collect();
+    let alone = lines.iter().filter_map(|line| name_in(line));
+    let alone = alone.map(str::to_owned);
+    let names: BTreeSet<String> = READERS
+        .iter()
+        .flat_map(|read| read(&lines))
+        .chain(alone)
+        .map(|name| name.trim().chars().take(NAME_CHARS).collect())
+        .filter(|name: &String| !name.is_empty())
         .collect();
     names.into_iter().take(MOST).collect()
 }
 
+/// The name in a line that says all.
 fn name_in(line: &str) -> Option<&str> {
     cargo(line)
         .or_else(|| nextest(line))
         .or_else(|| pytest(line))
-        .or_else(|| go(line))
-        .or_else(|| jest(line))
-        .or_else(|| tap(line))
+        .or_else(|| vitest(line))
         .or_else(|| surefire(line))
         .or_else(|| gradle(line))
         .or_else(|| rspec(line))
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
 }
 
 /// `test module::name ... FAILED`, with or without a message in between.
@@ -57,32 +76,23 @@ fn pytest(line: &str) -> Option<&str> {
     let rest = line
         .strip_prefix("FAILED ")
         .or_else(|| line.strip_prefix("ERROR "))?;
-    let name = rest.split(" - ").next()?;
-    (name.contains(".py")).then_some(name)
+    // The parameters may hold the same dash.
+    let params = rest.find('[').filter(|at| !rest[..*at].contains(" - "));
+    let name = match params.and_then(|at| rest[at..].find("] - ").map(|end| at + end + 1)) {
+        Some(end) => &rest[..end],
+        None if params.is_some() && rest.ends_with(']') => rest,
+        None => rest.split(" - ").next()?,
+    };
+    name.contains(".py").then_some(name)
 }
 
-/// `--- FAIL: TestName/case (0.00s)`.
-fn go(line: &str) -> Option<&str> {
-    let rest = line.trim_start().strip_prefix("--- FAIL: ")?;
-    rest.split(" (").next()
-}
-
-/// `● suite › name` of jest, `FAIL  file > suite > name` of vitest.
-fn jest(line: &str) -> Option<&str> {
-    let line = line.trim_start();
-    if let Some(name) = line.strip_prefix("● ") {
-        return name.contains(" › ").then_some(name);
+/// `FAIL  file > suite > name` of vitest, `FAIL  file [ file ]` where it could not be read.
+fn vitest(line: &str) -> Option<&str> {
+    let name = line.trim_start().strip_prefix("FAIL  ")?.trim_start();
+    if let Some((file, again)) = name.split_once(" [ ") {
+        return (again.strip_suffix(" ]") == Some(file)).then_some(file);
     }
-    let name = line.strip_prefix("FAIL ")?.trim_start();
     name.contains(" > ").then_some(name)
-}
-
-/// `not ok 3 - name` of the Test Anything Protocol, as node prints it.
-fn tap(line: &str) -> Option<&str> {
-    let rest = line.trim_start().strip_prefix("not ok ")?;
-    let (number, name) = rest.split_once(" - ")?;
-    let is_counted = number.bytes().all(|byte| byte.is_ascii_digit());
-    (is_counted && !name.contains("# TODO")).then_some(name)
 }
 
 /// `[ERROR]   FooTest.bar:12 expected …` of Maven.
@@ -112,6 +122,10 @@ fn rspec(line: &str) -> Option<&str> {
 }
 
 #[cfg(test)]
+#[path = "failed_tests_recorded.rs"]
+mod recorded;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -132,9 +146,20 @@ mod tests {
                 "FAILED tests/test_a.py::test_b[1-2] - assert 1 == 2",
                 "tests/test_a.py::test_b[1-2]",
             ),
+            (
+                "FAILED tests/test_a.py::test_b[a - b] - assert x[0] == 2",
+                "tests/test_a.py::test_b[a - b]",
+            ),
+            (
+                "FAILED tests/test_a.py::test_b[a - b]",
+                "tests/test_a.py::test_b[a - b]",
+            ),
+            (
+                "FAILED tests/test_a.py::test_b - assert x[0] == 2",
+                "tests/test_a.py::test_b",
+            ),
             ("ERROR tests/test_a.py", "tests/test_a.py"),
             ("    --- FAIL: TestSum/negative (0.00s)", "TestSum/negative"),
-            ("  ● math › adds", "math › adds"),
             (
                 " FAIL  src/a.test.ts > math > adds",
                 "src/a.test.ts > math > adds",
@@ -160,11 +185,16 @@ mod tests {
             "FAILED to connect - retrying",
             "--- PASS: TestSum (0.00s)",
             "● Console",
+            "  ● math › adds",
+            "    not ok 1 - the output was cut above it",
             "not ok 3 - later # TODO write it",
             "ok 1 - adds",
             "[ERROR] Failed to execute goal org.apache.maven.plugins",
             "BUILD FAILED",
             "FAIL src/a.test.ts",
+            "  1) adds",
+            "FAIL: test_adds (test_a.T.test_adds)",
+            "✖ adds",
         ] {
             assert_eq!(failed_tests(line), Vec::<String>::new(), "{line}");
         }
