@@ -150,7 +150,6 @@ fn watched(pause: Duration) -> Request {
         review: ReviewTerms {
             domains: Domain::SHIPPED.to_vec(),
             min_confidence: Confidence::new(80).unwrap(),
-            refute: false,
             refuter: None,
             verify: false,
             max_parallel: NonZeroU32::MIN,

@@ -17,8 +17,10 @@ pub(crate) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTer
     let review = ReviewTerms {
         domains: settings.review.domains.clone(),
         min_confidence: settings.review.min_confidence,
-        refute: settings.review.refute,
-        refuter: settings.review.refuter_llm.clone(),
+        refuter: settings.review.refute.then(|| {
+            let refuter = settings.review.refuter_llm.as_ref();
+            refuter.unwrap_or(&team.reviewer_llm).clone()
+        }),
         verify: settings.review.verify,
         max_parallel: NonZeroU32::new(settings.review.max_parallel).unwrap_or(NonZeroU32::MIN),
     };

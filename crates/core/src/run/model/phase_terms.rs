@@ -71,11 +71,9 @@ pub struct ReviewTerms {
     pub domains: Vec<Domain>,
     /// A finding below this does not stand against a merge.
     pub min_confidence: Confidence,
-    /// Whether a second agent tries to refute what stands against a merge.
-    #[serde(default)]
-    pub refute: bool,
-    /// The agent that does, by its name in the settings; the reviewer where there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The agent that tries to refute what stands against a merge, by its name in the settings; `None`
+    /// where none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub refuter: Option<String>,
     /// Whether each commit is verified before it is published.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -64,6 +64,12 @@ fn review(review: &ReviewSettings) -> Vec<Broken> {
         let message = format!("`review.domains` names {} twice", domains[at]);
         broken.push(Broken::new(&key, message));
     }
+    if review.refuter_llm.is_some() && !review.refute {
+        let keys = ["review.refuter_llm", "review.refute"];
+        let message = "`review.refuter_llm` does nothing while `review.refute` is `false`";
+        broken
+            .push(Broken::new(&keys, message).hint("set `refute = true`, or remove `refuter_llm`"));
+    }
     broken
 }
 

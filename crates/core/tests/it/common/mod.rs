@@ -81,7 +81,6 @@ pub fn review_terms() -> ReviewTerms {
     ReviewTerms {
         domains: domains(),
         min_confidence: Confidence::new(80).unwrap(),
-        refute: false,
         refuter: None,
         verify: false,
         max_parallel: NonZeroU32::MIN,

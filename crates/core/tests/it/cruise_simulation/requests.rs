@@ -15,7 +15,7 @@ pub fn request(rng: &mut Rng) -> Request {
     let watch = terms.watch.as_mut().expect("a cruise is watched");
     watch.max_rounds = u32::try_from(rng.between(1, 8)).expect("small");
     terms.max_iterations = u32::try_from(rng.between(1, 4)).expect("small");
-    terms.review.refute = rng.below(2) == 0;
+    terms.review.refuter = (rng.below(2) == 0).then(|| terms.reviewer.clone());
     terms.review.max_parallel = side_by_side(terms.max_iterations);
     terms.done = DoneWhen::Approved {
         auto_approve: rng.percent(35),
@@ -27,7 +27,7 @@ pub fn request(rng: &mut Rng) -> Request {
     if rng.percent(15) {
         // Without a draw of its own, so that old seeds mean what they meant.
         let text = common::PLAN.to_owned();
-        let given = if terms.review.refute {
+        let given = if terms.review.refuter.is_some() {
             GivenPlan::ToReview(text)
         } else {
             GivenPlan::AsItIs { as_it_is: text }
@@ -57,7 +57,7 @@ pub fn team_request(rng: &mut Rng) -> Request {
     let mut request = common::team_request(mode);
     if let RunKind::Team(terms) = &mut request.kind {
         terms.max_iterations = u32::try_from(rng.between(1, 4)).expect("small");
-        terms.review.refute = rng.below(2) == 0;
+        terms.review.refuter = (rng.below(2) == 0).then(|| terms.reviewer.clone());
         terms.review.max_parallel = side_by_side(terms.max_iterations);
         terms.done = DoneWhen::Reviewed {
             auto_merge: rng.percent(50),

@@ -298,7 +298,7 @@ fn only_a_finding_that_was_shown_can_be_refuted() {
     let mut scene = Scene::reviews(&[APPROVED]);
     let mut request = side_by_side(5);
     if let RunKind::Team(terms) = &mut request.kind {
-        terms.review.refute = true;
+        terms.review.refuter = Some(terms.reviewer.clone());
     }
     let mut run = in_review(&mut scene, request);
     for (domain, line) in [(&Domain::Security, 2), (&Domain::GeneralPolish, 3)] {
@@ -322,7 +322,7 @@ fn a_blocker_that_its_reviewer_is_not_sure_of_is_no_approval_once_the_rest_is_re
     let mut scene = Scene::reviews(&[APPROVED]);
     let mut request = side_by_side(5);
     if let RunKind::Team(terms) = &mut request.kind {
-        terms.review.refute = true;
+        terms.review.refuter = Some(terms.reviewer.clone());
     }
     let mut run = in_review(&mut scene, request);
     let found = [

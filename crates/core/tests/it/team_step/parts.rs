@@ -119,7 +119,7 @@ fn a_part_without_a_verdict_is_no_approval_once_the_objections_to_the_others_are
     let mut scene = Scene::reviews(&[APPROVED]);
     let mut asked = request();
     if let RunKind::Team(terms) = &mut asked.kind {
-        terms.review.refute = true;
+        terms.review.refuter = Some(terms.reviewer.clone());
     }
     let mut run = on_parts(&mut scene, asked);
     run = part_ends(run, 1, agent_said(OBJECTS));

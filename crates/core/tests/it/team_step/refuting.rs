@@ -15,7 +15,7 @@ const REFUTED: &str =
 fn refuting(mode: TeamMode) -> Request {
     let mut request = team_request(mode);
     if let RunKind::Team(terms) = &mut request.kind {
-        terms.review.refute = true;
+        terms.review.refuter = Some(terms.reviewer.clone());
     }
     request
 }

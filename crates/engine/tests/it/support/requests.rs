@@ -85,7 +85,6 @@ fn terms() -> PhaseTerms {
         review: ReviewTerms {
             domains: Domain::SHIPPED[1..].to_vec(),
             min_confidence: Confidence::new(80).unwrap(),
-            refute: false,
             refuter: None,
             verify: false,
             max_parallel: std::num::NonZeroU32::MIN,

@@ -235,8 +235,8 @@ impl PhaseFlow<'_> {
         if is_missing || self.state.given.is_empty() {
             return self.close_batch();
         }
-        if self.is_refutable() {
-            return self.refute(panel);
+        if let Some(refuter) = self.wanted_refuter() {
+            return self.refute(&refuter, panel);
         }
         self.conclude_reviews(&panel.lines);
     }

@@ -21,9 +21,11 @@ fn claim_id(place: usize) -> String {
 }
 
 impl PhaseFlow<'_> {
-    /// Whether an agent is to refute something of the reviews that were given. On a spent budget nobody is.
-    pub(super) fn is_refutable(&self) -> bool {
-        self.terms.review.refute && !self.claims().is_empty() && self.overrun().is_none()
+    /// The agent that is to refute something of the reviews that were given. On a spent budget none is.
+    pub(super) fn wanted_refuter(&self) -> Option<String> {
+        let refuter = self.terms.review.refuter.clone()?;
+        let is_wanted = !self.claims().is_empty() && self.overrun().is_none();
+        is_wanted.then_some(refuter)
     }
 
     fn given_reviews(&self) -> impl Iterator<Item = &ReviewRecord> {
@@ -43,15 +45,15 @@ impl PhaseFlow<'_> {
     }
 
     /// Starts that agent.
-    pub(super) fn refute(&mut self, panel: Panel) {
-        let job = self.refuter();
+    pub(super) fn refute(&mut self, refuter: &str, panel: Panel) {
+        let job = self.refuter_job(refuter);
         let (diff, lines) = (panel.whole(), panel.lines);
         self.state.stage = Stage::Refuting { diff, lines };
         let sandbox = Some(self.run.sandbox_id());
         self.start_agent(sandbox, job);
     }
 
-    fn refuter(&self) -> AgentJob {
+    fn refuter_job(&self, refuter: &str) -> AgentJob {
         let claims: Vec<(String, &Finding, String)> = self
             .claims()
             .into_iter()
@@ -72,8 +74,6 @@ impl PhaseFlow<'_> {
             base: &self.base_sha(),
             findings: &claims,
         });
-        let refuter = self.terms.review.refuter.as_ref();
-        let refuter = refuter.unwrap_or(&self.terms.reviewer);
         let mut job = self.phase_job(refuter, Role::Reviewer, prompt);
         job.input.ask_to_refute(&claims);
         job.round = self.given_reviews().map(|one| one.round).max().unwrap_or(1);

@@ -242,3 +242,12 @@ fn a_secret_pasted_into_webhook_secret_env_or_given_to_an_agent_is_refused() {
          (remove `MY_HOOK` from `env` in `[agents.codex]`: drive itself pushes and posts)",
     );
 }
+
+#[test]
+fn an_agent_that_would_refute_nothing_is_refused() {
+    assert_mistake(
+        "[review]\nrefute = false\nrefuter_llm = \"codex\"\n[agents.codex]\nkind = \"codex\"\n",
+        "drive.toml:3: `review.refuter_llm` does nothing while `review.refute` is `false` (set \
+         `refute = true`, or remove `refuter_llm`)",
+    );
+}
