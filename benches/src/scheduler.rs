@@ -118,6 +118,8 @@ impl Scheduler {
             },
             budget: Budget::default(),
             spent: Spent::default(),
+            rounds: 0,
+            open_comments: 0,
             branch: BranchName::parse("b").ok(),
             head_sha: Some(head),
             pull_request: None,

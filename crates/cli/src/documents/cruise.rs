@@ -165,9 +165,9 @@ pub(crate) struct CruiseSummary {
     pr_url: Option<String>,
     branch: Option<BranchName>,
     head_sha: Option<Sha>,
-    /// Fixer rounds so far.
+    /// Fixer rounds so far, with those of its child runs.
     rounds: u32,
-    /// Comments that are not answered yet.
+    /// Comments that are not answered yet, with those of child runs that have not ended.
     pending_comments: u32,
     #[schemars(range(min = 0))]
     cost_usd: Option<f64>,

@@ -167,11 +167,11 @@ pub(crate) struct RunSummary {
     fix_unreviewed: bool,
     /// The verification before `--auto-merge`; null where there was none.
     verification: Option<VerificationSummary>,
-    /// The commit on the base, where `--auto-merge` merged.
+    /// The commit on the base, where drive merged the pull request.
     merged_sha: Option<Sha>,
     /// The record of the agents of a team or a cruise; null for a run of one agent.
     record: Option<RecordDocument>,
-    /// Fixer rounds of a cruise, reviews of a team, agent jobs of a spawn.
+    /// Fixer rounds of a cruise and of its child runs, reviews of a team, agent jobs of a spawn.
     rounds: u32,
     /// Tokens, without those read from the model's cache; with those of child runs.
     tokens: Option<u64>,
@@ -290,7 +290,7 @@ impl From<&Run> for RunSummary {
             verification: phase
                 .and_then(|phase| phase.judged.as_ref())
                 .map(VerificationSummary::from),
-            merged_sha: phase.and_then(|phase| phase.merged.as_ref()).map(Sha::new),
+            merged_sha: run.merged().map(Sha::new),
             record: run.flow.record().map(RecordDocument::from),
             rounds: rounds(run).unwrap_or(jobs),
             tokens: spent.usage.reported(),
@@ -334,13 +334,14 @@ fn phase(run: &Run) -> Option<&Phase> {
     }
 }
 
-/// A watched phase counts its fixer rounds, a team its reviews.
+/// A cruise counts the fixer rounds of all its runs, a team its reviews.
 fn rounds(run: &Run) -> Option<u32> {
-    let phase = phase(run)?;
-    if run.is_watched() {
-        Some(phase.rounds)
-    } else {
-        u32::try_from(phase.record.reviews.len()).ok()
+    match &run.flow {
+        Flow::Phase { phase } if !run.is_watched() => {
+            u32::try_from(phase.record.reviews.len()).ok()
+        }
+        Flow::Phase { .. } | Flow::Cruise { .. } => Some(run.rounds_in_all()),
+        Flow::Awaiting | Flow::Spawn { .. } => None,
     }
 }
 

@@ -65,6 +65,8 @@ mod tests {
                 state: ChildState::Working,
                 budget: Budget::default(),
                 spent,
+                rounds: 0,
+                open_comments: 0,
                 branch: None,
                 head_sha: None,
                 pull_request: None,

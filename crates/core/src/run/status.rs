@@ -31,9 +31,9 @@ pub struct CruiseStatus {
     pub ends_at: Option<Timestamp>,
     /// The domain under review.
     pub domain: Option<String>,
-    /// Fixer rounds so far.
+    /// Fixer rounds so far, with those of its children.
     pub rounds: u32,
-    /// Comments that are not answered yet.
+    /// Comments that are not answered yet, with those of its living children.
     pub pending_comments: u32,
 }
 
@@ -43,7 +43,6 @@ pub fn cruise_status(run: &Run) -> Option<CruiseStatus> {
         return Some(building_status(run, build));
     }
     let phase = watched(run)?;
-    let open = phase.ledger.open().count();
     Some(CruiseStatus {
         phase: phase.name,
         state: state(run, phase).to_owned(),
@@ -51,8 +50,8 @@ pub fn cruise_status(run: &Run) -> Option<CruiseStatus> {
         next_poll_at: run.timers.get(&Timer::Poll).copied(),
         ends_at: run.timers.get(&Timer::Inactivity).copied(),
         domain: under_review(phase),
-        rounds: phase.rounds,
-        pending_comments: u32::try_from(open).unwrap_or(u32::MAX),
+        rounds: run.rounds_in_all(),
+        pending_comments: run.open_comments_in_all(),
     })
 }
 
@@ -80,8 +79,8 @@ fn building_status(run: &Run, build: &Build) -> CruiseStatus {
         next_poll_at: None,
         ends_at: run.timers.get(&Timer::Inactivity).copied(),
         domain: None,
-        rounds: 0,
-        pending_comments: 0,
+        rounds: run.rounds_in_all(),
+        pending_comments: run.open_comments_in_all(),
     }
 }
 

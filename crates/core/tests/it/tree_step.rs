@@ -1,12 +1,13 @@
 //! Parents and children, step by step.
 
+mod rounds;
 mod shares;
 
 use crate::common::{
     agent_ended, agent_said, at, good, over_budget, problem, request, sandbox, team_request,
 };
 use drive_core::agent::{Budget, Cost, Role, Usage};
-use drive_core::ids::{EffectKey, RunId, TaskId};
+use drive_core::ids::{CommitSha, EffectKey, RunId, TaskId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
     AfterEnd, Ask, BuildTerms, ChildReport, ChildStage, ChildState, Effect, EffectResult, Event,
@@ -68,6 +69,8 @@ fn reports(run: Run, task: &str, number: u32, state: ChildState, tokens: u64) ->
         state,
         budget: Budget::default(),
         spent: Spent { usage, cost: None },
+        rounds: 0,
+        open_comments: 0,
         branch: None,
         head_sha: None,
         pull_request: None,

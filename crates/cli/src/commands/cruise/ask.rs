@@ -15,7 +15,7 @@ use drive_adapters::process::ThisProcess;
 use drive_core::agent::Budget;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    Ask, Flow, PlanCheck, Run, amending_run, planning_run, validating_run, waits_for_person,
+    Ask, Child, Flow, PlanCheck, Run, amending_run, planning_run, validating_run, waits_for_person,
 };
 use drive_engine::cruise::tell_owner;
 use drive_engine::journal::Journal;
@@ -84,8 +84,33 @@ fn tell_live_owner(
 /// Raises the limits of a cruise.
 pub(crate) fn extend_limits(app: &App, id: Option<&str>, budget: Budget, rounds: u32) -> Outcome {
     let run = active(app, id)?;
+    if rounds > 0 {
+        require_rounds_wanted(&run)?;
+    }
     let ask = Ask::Extend { budget, rounds };
     tell(app, &run, vec![(ask, name()?)], "received the new limits")
+}
+
+/// A cruise that builds has no round limit of its own: it passes more rounds to the runs that wait for
+/// them.
+fn require_rounds_wanted(run: &Run) -> Result<(), Problem> {
+    let is_wanted = run.children.values().any(Child::waits_for_limit);
+    if is_wanted || !matches!(run.flow, Flow::Cruise { .. }) {
+        return Ok(());
+    }
+    let problem = Problem::new(
+        Kind::NothingToExtend,
+        format!("no run of cruise `{}` waits for fixer rounds", run.id),
+    );
+    let mut live = run.children.iter().filter(|(_, child)| child.is_live());
+    Err(problem.hint(match live.next() {
+        Some((id, _)) => format!(
+            "to raise the limit of one run before it is reached, name that run: `drive runs extend {id} \
+             --rounds 3`"
+        ),
+        None => "leave out `--rounds`; `--cost` and `--tokens` raise the budget of the whole cruise"
+            .to_owned(),
+    }))
 }
 
 /// Approves the current head.

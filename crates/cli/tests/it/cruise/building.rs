@@ -356,6 +356,17 @@ fn a_comment_after_the_tasks_landed_gets_a_verified_commit_and_one_reply() {
     // What the fixer makes first does not pass: nobody sees it.
     let told = stage.drive(&["pr", "comment", "1", "Please break it."]);
     assert_eq!(told.code, Some(0), "{told:?}");
+    let id = status(&stage)["id"].as_str().unwrap().to_owned();
+    let useless = stage.drive(&["runs", "extend", &id, "--rounds", "2"]);
+    assert_eq!(useless.code, Some(2), "{useless:?}");
+    let failure = &useless.document["failure"];
+    assert_eq!(failure["kind"], "nothingToExtend");
+    assert!(
+        failure["hint"].as_str().is_some_and(
+            |hint| hint.contains(&format!("`drive runs extend {id}++validate --rounds 3`"))
+        ),
+        "{failure}"
+    );
     until("the fix", || {
         assert_eq!(trees_that_fail(&stage, &branch), Vec::<String>::new());
         stage
@@ -389,6 +400,11 @@ fn an_entry_that_is_not_met_is_fixed_before_anybody_is_asked_to_merge() {
     let ended = build(&stage);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(stage.git(&["show", "main:fixed.txt"]), "good");
+    assert_eq!(
+        ended.document["mergedSha"],
+        stage.git(&["rev-parse", "main"])
+    );
+    assert_eq!(ended.document["rounds"], 1, "{ended:?}");
     let audit = report(&stage);
     assert_eq!(
         audit["tasks"][0]["evidence"][0]["result"], "proven",

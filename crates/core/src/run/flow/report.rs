@@ -6,7 +6,6 @@ use super::super::model::{
 };
 use super::tree;
 use crate::agent::answer::{Handoff, read_handoff};
-use crate::ids::CommitSha;
 use crate::plan::Plan;
 
 /// Reports to the parent. Returns false where there is none.
@@ -19,6 +18,8 @@ pub(super) fn report(run: &mut Run, state: ChildState) -> bool {
         state,
         budget: run.budget(),
         spent: run.spent_in_all(),
+        rounds: run.rounds_in_all(),
+        open_comments: run.open_comments_in_all(),
         branch: run.work.branch.clone(),
         head_sha: run.work.head_sha.clone(),
         pull_request: run.work.pull_request.clone(),
@@ -28,7 +29,7 @@ pub(super) fn report(run: &mut Run, state: ChildState) -> bool {
         outside: outside(run),
         tests: tests(run),
         landable: landable(run),
-        merged: merged(run),
+        merged: run.merged().cloned(),
     };
     run.reported = Some(report.clone());
     let report = Box::new(report);
@@ -122,13 +123,5 @@ fn tests(run: &Run) -> Vec<String> {
     match &run.flow {
         Flow::Phase { phase } => phase.tests.clone(),
         Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => Vec::new(),
-    }
-}
-
-/// The commit on the base, once it is there.
-fn merged(run: &Run) -> Option<CommitSha> {
-    match &run.flow {
-        Flow::Phase { phase } => phase.merged.clone(),
-        Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => None,
     }
 }

@@ -23,17 +23,28 @@ pub(super) fn report_change(run: &mut Run) {
         Some(last) => {
             let is_granted = last.budget != run.budget();
             let is_spent = last.spent != run.spent_in_all();
-            is_granted || is_spent || last.state != state || is_moved(run, last)
+            let is_known = last.state == state && !is_counted(run, last, &state);
+            is_granted || is_spent || !is_known || is_moved(run, last)
         }
         // A parent that follows the plan, or lands the commits, hears of them at once.
         None => {
             let is_offered = landable(run) != Landable::NotYet;
-            state != ChildState::Working || is_offered || (is_amended(run) && plan(run).is_some())
+            let is_busy = run.rounds_in_all() > 0 || run.open_comments_in_all() > 0;
+            let has_plan = is_amended(run) && plan(run).is_some();
+            state != ChildState::Working || is_offered || is_busy || has_plan
         }
     };
     if is_news {
         report(run, state);
     }
+}
+
+/// Whether rounds or comments were added or answered since. A new report of a child without budget is
+/// answered with a larger share, so that child reports them with its next step.
+fn is_counted(run: &Run, last: &ChildReport, state: &ChildState) -> bool {
+    let is_same =
+        last.rounds == run.rounds_in_all() && last.open_comments == run.open_comments_in_all();
+    !is_same && !matches!(state, ChildState::NeedsBudget { .. })
 }
 
 fn is_moved(run: &Run, last: &ChildReport) -> bool {

@@ -142,6 +142,8 @@ fn give_up(child: &mut Child, problem: &Problem) {
         },
         budget: child.granted,
         spent: child.spent(),
+        rounds: child.rounds(),
+        open_comments: 0,
         branch: None,
         head_sha: None,
         pull_request: None,

@@ -16,7 +16,7 @@ use super::tree::{Child, ChildReport};
 use crate::agent::{Budget, Cost};
 use crate::forge::CommentRef;
 use crate::forge::inert::Said;
-use crate::ids::{EffectKey, RunId, SandboxId};
+use crate::ids::{CommitSha, EffectKey, RunId, SandboxId};
 use crate::process::{Layer, ProcessIdentity};
 use crate::sandbox::{KeptWork, Sandbox};
 use crate::time::Timestamp;
@@ -241,6 +241,36 @@ impl Run {
     pub fn spent_in_all(&self) -> Spent {
         let children = self.children.values().map(Child::spent);
         children.fold(self.spent, Spent::plus)
+    }
+
+    /// Its fixer rounds and those of its children, as far as they reported.
+    pub fn rounds_in_all(&self) -> u32 {
+        let own = match &self.flow {
+            Flow::Phase { phase } => phase.rounds,
+            Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => 0,
+        };
+        let children = self.children.values().map(Child::rounds);
+        children.fold(own, u32::saturating_add)
+    }
+
+    /// The comments that it has not answered yet, and those of its living children.
+    pub fn open_comments_in_all(&self) -> u32 {
+        let own = match &self.flow {
+            Flow::Phase { phase } => phase.ledger.open().count(),
+            Flow::Awaiting | Flow::Spawn { .. } | Flow::Cruise { .. } => 0,
+        };
+        let own = u32::try_from(own).unwrap_or(u32::MAX);
+        let children = self.children.values().map(Child::open_comments);
+        children.fold(own, u32::saturating_add)
+    }
+
+    /// The commit on the base, once drive merged the pull request.
+    pub fn merged(&self) -> Option<&CommitSha> {
+        match &self.flow {
+            Flow::Phase { phase } => phase.merged.as_ref(),
+            Flow::Cruise { build } => build.merged.as_ref(),
+            Flow::Awaiting | Flow::Spawn { .. } => None,
+        }
     }
 
     /// The options of `drive runs extend` that raise the limit which is used up: money does not help

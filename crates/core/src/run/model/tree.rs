@@ -54,6 +54,10 @@ pub struct ChildReport {
     pub budget: Budget,
     /// Usage of its agents and of its children.
     pub spent: Spent,
+    /// Its fixer rounds and those of its children.
+    pub rounds: u32,
+    /// Comments on its pull request that are not answered yet, with those of its children.
+    pub open_comments: u32,
     /// Its branch, once that holds commits.
     pub branch: Option<BranchName>,
     /// The tip of that branch.
@@ -178,6 +182,29 @@ impl Child {
         self.report
             .as_ref()
             .map_or_else(Spent::default, |r| r.spent)
+    }
+
+    /// The fixer rounds that it reported.
+    pub fn rounds(&self) -> u32 {
+        self.report.as_ref().map_or(0, |report| report.rounds)
+    }
+
+    /// The comments that wait for an answer of it. Those it left when it ended wait for none.
+    pub fn open_comments(&self) -> u32 {
+        let report = self.report.as_ref().filter(|_| self.is_live());
+        report.map_or(0, |report| report.open_comments)
+    }
+
+    /// Whether it waits until a person raises a limit of its own.
+    pub fn waits_for_limit(&self) -> bool {
+        let report = self.report.as_ref().filter(|_| self.is_live());
+        matches!(
+            report.map(|report| &report.state),
+            Some(ChildState::NeedsPerson {
+                wants: Wants::Limit,
+                ..
+            })
+        )
     }
 
     /// Whether its latest report was answered with a larger share.

@@ -409,6 +409,8 @@ impl World {
             state,
             budget: Budget::default(),
             spent: Spent::default(),
+            rounds: 0,
+            open_comments: 0,
             branch: head_sha.as_ref().map(|_| BranchName::parse("b").unwrap()),
             head_sha,
             pull_request: (plan.is_some() || self.offers.contains_key(child)).then(|| Published {

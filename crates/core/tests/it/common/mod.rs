@@ -446,6 +446,8 @@ pub fn child_report() -> ChildReport {
         },
         budget: Budget::default(),
         spent: used(1200),
+        rounds: 2,
+        open_comments: 1,
         branch: Some(BranchName::parse("fix-the-login").unwrap()),
         head_sha: Some(CommitSha::new("b".repeat(40))),
         pull_request: None,

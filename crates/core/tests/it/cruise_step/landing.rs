@@ -43,6 +43,12 @@ fn offered(scene: &Scene) -> Landable {
     report.map_or(Landable::NotYet, |report| report.landable.clone())
 }
 
+/// The fixer rounds and the open comments that its parent was told of last.
+fn counted(scene: &Scene) -> (u32, u32) {
+    let report = scene.run.reported.as_ref();
+    report.map_or((0, 0), |report| (report.rounds, report.open_comments))
+}
+
 fn fixers(scene: &Scene) -> usize {
     let jobs = scene.jobs.iter();
     jobs.filter(|job| job.role == Role::Fixer).count()
@@ -63,8 +69,10 @@ fn a_reviewed_task_is_offered_and_a_comment_takes_it_back_until_it_is_answered()
         |effect| matches!(effect, Effect::RunAgent { job, .. } if job.role == Role::Fixer),
     );
     assert_eq!(offered(&scene), Landable::NotYet, "before it is answered");
+    assert_eq!(counted(&scene), (0, 1), "its parent knows of the comment");
     scene.settle();
     assert_eq!(fixers(&scene), 1);
+    assert_eq!(counted(&scene), (1, 0), "its parent knows of the round");
     assert_eq!(offered(&scene), Landable::Ready { head: commit(2) });
 }
 

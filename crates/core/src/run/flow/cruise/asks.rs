@@ -1,19 +1,25 @@
 //! Applies people's decisions about a cruise and its tasks.
 
-use super::super::super::model::{Ask, Effect, OutcomeStatus, Run, TaskState, Timer};
+use super::super::super::model::{Ask, Effect, OutcomeStatus, Run, RunMessage, TaskState, Timer};
+use super::super::tree;
 use super::advance::go_on;
 use super::context::{is_over, with_build};
 use super::skipping::skip;
 use super::{leave, offers, probe};
+use crate::agent::{Budget, Cost};
+use crate::ids::RunId;
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 
 /// A person, or the parent, asks for something. Returns false for what only a phase can do.
 pub(in crate::run::flow) fn asked(run: &mut Run, ask: &Ask, now: Timestamp) -> bool {
     match ask {
-        Ask::Extend { budget, .. } => {
+        Ask::Extend { budget, rounds } => {
             run.grant(*budget);
             ask_again(run);
+            if *rounds > 0 {
+                pass_on(run, *rounds);
+            }
         }
         Ask::Cleanup => {
             let problem = Problem::new(Kind::Interrupted, "cleaned up on request");
@@ -53,6 +59,29 @@ pub(in crate::run::flow) fn asked(run: &mut Run, ask: &Ask, now: Timestamp) -> b
     run.timers.remove(&Timer::Inactivity);
     go_on(run, now);
     true
+}
+
+/// Raises the round limit of the children that wait for a person to do so: a cruise that builds has
+/// none of its own.
+fn pass_on(run: &mut Run, rounds: u32) {
+    let waiting = run
+        .children
+        .iter()
+        .filter(|(_, child)| child.waits_for_limit());
+    let waiting: Vec<RunId> = waiting.map(|(id, _)| id.clone()).collect();
+    if waiting.is_empty() {
+        run.warnings.push(format!(
+            "`--rounds {rounds}` was not applied: no run of this cruise waited for fixer rounds"
+        ));
+    }
+    for id in waiting {
+        let budget = Budget {
+            tokens: Some(0),
+            cost: Some(Cost::default()),
+        };
+        let ask = Ask::Extend { budget, rounds };
+        tree::tell(run, id, RunMessage::AskRun { ask });
+    }
 }
 
 /// Lets children that still wait for a larger share be granted one, although an earlier grant was on
