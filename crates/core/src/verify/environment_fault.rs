@@ -7,15 +7,23 @@ use super::envelope::Stage;
 pub(super) struct EnvironmentFault {
     pub(super) reason: &'static str,
     pub(super) hint: &'static str,
+    /// It is the machine's also where a test that is named met it.
+    spares_no_test: bool,
 }
 
 /// What is looked for, in lower case, and what it means. The first that is found counts.
 const SIGNS: &[(&[&str], EnvironmentFault)] = &[
     (
-        &["no space left on device", "disk quota exceeded"],
+        &[
+            "no space left on device",
+            "disk quota exceeded",
+            "enospc",
+            "edquot",
+        ],
         EnvironmentFault {
             reason: "the disk is full",
             hint: "free disk space, then run `drive verify` again",
+            spares_no_test: true,
         },
     ),
     (
@@ -23,6 +31,7 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
         EnvironmentFault {
             reason: "it wrote to a folder that is read-only here",
             hint: "let it write below its workspace or `$TMPDIR`, or set `copy` or `seed` in `[sandbox]`",
+            spares_no_test: false,
         },
     ),
     (
@@ -34,6 +43,7 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
         EnvironmentFault {
             reason: "a port that it needs is taken",
             hint: "stop the process on that port, or use a free port, then run `drive verify` again",
+            spares_no_test: false,
         },
     ),
     (
@@ -53,6 +63,7 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
         EnvironmentFault {
             reason: "a certificate is not trusted here",
             hint: "set `SSL_CERT_FILE` or `NODE_EXTRA_CA_CERTS` to the certificates of your network, then run `drive verify` again",
+            spares_no_test: false,
         },
     ),
     (
@@ -65,6 +76,7 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
         EnvironmentFault {
             reason: "the proxy refused or did not answer",
             hint: "check `HTTPS_PROXY` and `NO_PROXY`, then run `drive verify` again",
+            spares_no_test: false,
         },
     ),
     (
@@ -75,6 +87,9 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
             "getaddrinfo enotfound",
             "getaddrinfo eai_again",
             "network is unreachable",
+            "network is down",
+            "enetunreach",
+            "enetdown",
             // Poetry 2 names no cause.
             "all attempts to connect to",
         ],
@@ -82,6 +97,7 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
             reason: "it could not reach the network",
             hint: "set `network = \"registries\"` or `\"open\"` in its route or `[verify]`, or check your \
                    connection",
+            spares_no_test: true,
         },
     ),
     (
@@ -104,16 +120,39 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
         EnvironmentFault {
             reason: "a tool has the wrong version",
             hint: "install the version that the output names, then run `drive verify` again",
+            spares_no_test: false,
         },
     ),
     (
-        &["cannot allocate memory", "out of memory (os error 12)"],
+        &[
+            "cannot allocate memory",
+            "out of memory (os error 12)",
+            "[errno 12]",
+            "enomem",
+        ],
         EnvironmentFault {
             reason: "the machine has no memory left",
             hint: "stop other programs, or raise `verify.limits.memory`, then run `drive verify` again",
+            spares_no_test: true,
         },
     ),
 ];
+
+/// How runners say that something ended one of their processes with a signal that a program cannot catch.
+const KILLED: &[&str] = &[
+    // libtest and cargo
+    "signal: 9, sigkill",
+    // nextest
+    "sigkill [",
+    // jest
+    "signal=sigkill",
+    // node
+    "signal: 'sigkill'",
+];
+
+/// `SIGKILL`, and the exit code of a shell whose last command it ended.
+const KILL: i32 = 9;
+const KILLED_CODE: i32 = 128 + KILL;
 
 /// How tools say that a program is missing, whatever they exit with.
 const MISSING: &[&str] = &[
@@ -127,25 +166,37 @@ const MISSING: &[&str] = &[
 /// The exit code of a shell for a command that does not exist.
 const NOT_FOUND: i32 = 127;
 
-/// What the output of a stage says about the machine.
+/// What the end and the output of a stage say about the machine. Where a test that is named failed, what is
+/// printed may be part of it: only what no test can help counts then.
 pub(super) fn environment_fault(stage: &Stage) -> Option<EnvironmentFault> {
-    if !stage.failed_tests.is_empty() {
-        // A test ran and failed; what it prints may be part of it.
-        return None;
-    }
+    let names_tests = !stage.failed_tests.is_empty();
     let output = [&stage.stderr_tail, &stage.stdout_tail].map(|tail| tail.to_lowercase());
     let has = |sign: &str| output.iter().any(|tail| tail.contains(sign));
     let found = SIGNS
         .iter()
+        .filter(|(_, fault)| fault.spares_no_test || !names_tests)
         .find(|(signs, _)| signs.iter().any(|sign| has(sign)))
         .map(|(_, fault)| *fault);
-    let is_missing = stage.exit_code == Some(NOT_FOUND)
-        && (has("not found") || has("no such file or directory"))
-        || MISSING.iter().any(|sign| has(sign));
-    found.or_else(|| {
-        is_missing.then_some(EnvironmentFault {
-            reason: "a program it needs is not installed",
-            hint: "install the program that the output names, then run `drive verify` again",
+    let is_killed = stage.signal == Some(KILL)
+        || stage.exit_code == Some(KILLED_CODE)
+        || KILLED.iter().any(|sign| has(sign));
+    let is_missing = !names_tests
+        && (stage.exit_code == Some(NOT_FOUND)
+            && (has("not found") || has("no such file or directory"))
+            || MISSING.iter().any(|sign| has(sign)));
+    found
+        .or_else(|| {
+            is_killed.then_some(EnvironmentFault {
+                reason: "something outside killed a process of it, as for want of memory",
+                hint: "free memory, or lower `verify.max_parallel`, then run `drive verify` again",
+                spares_no_test: true,
+            })
         })
-    })
+        .or_else(|| {
+            is_missing.then_some(EnvironmentFault {
+                reason: "a program it needs is not installed",
+                hint: "install the program that the output names, then run `drive verify` again",
+                spares_no_test: false,
+            })
+        })
 }

@@ -27,11 +27,14 @@ pub struct BaseFailure {
     pub tests: Vec<String>,
     /// How many more its summaries count as failed.
     pub unnamed: u64,
+    /// What its output blames of the machine.
+    pub blames: Option<&'static str>,
 }
 
 /// What a stage does on the base, by its run there.
 pub fn on_base(stage: Stage) -> OnBase {
     let unnamed = unnamed(&stage);
+    let blames = environment_fault(&stage).map(|fault| fault.reason);
     match (stage.status, stage.ended) {
         (StageStatus::Pass, _) => OnBase::Passes,
         (StageStatus::Fail | StageStatus::Timeout, Some(ended)) => OnBase::Fails(BaseFailure {
@@ -39,6 +42,7 @@ pub fn on_base(stage: Stage) -> OnBase {
             reason: stage.reason.unwrap_or_default(),
             tests: stage.failed_tests,
             unnamed,
+            blames,
         }),
         (StageStatus::Fail | StageStatus::Timeout, None)
         | (StageStatus::Error | StageStatus::Skipped, _) => OnBase::Unknown(stage.reason),
@@ -186,7 +190,12 @@ fn compared(
     let own: Vec<String> = own.cloned().collect();
     // A list that was cut does not say what passes there.
     let is_whole = !base.tests.is_empty() && base.tests.len() < MOST && base.unnamed == 0;
-    if !own.is_empty() && is_whole {
+    // What is printed on both sides is no reason why a test fails on one of them only.
+    let met_here = environment.filter(|fault| {
+        let is_of_tests = !stage.failed_tests.is_empty();
+        is_of_tests && base.blames != Some(fault.reason)
+    });
+    if !own.is_empty() && is_whole && met_here.is_none() {
         let own = super::text::named(&own, 5);
         return (None, format!("{why}; not failing on the base: {own}"));
     }

@@ -30,6 +30,7 @@ fn fails(reason: &str, tests: &[&str]) -> OnBase {
         reason: reason.to_owned(),
         tests: tests.iter().map(|&test| test.to_owned()).collect(),
         unnamed: 0,
+        blames: None,
     })
 }
 
@@ -44,11 +45,83 @@ fn a_test_that_fails_only_here_is_the_candidates_fault_on_a_red_base() {
 }
 
 #[test]
-fn a_failing_test_is_no_fault_of_the_machine_whatever_else_is_printed() {
+fn a_failing_test_is_no_fault_of_the_machine_whatever_it_can_cause_itself() {
     let mut stage = failed("listen EADDRINUSE: address already in use");
     stage.failed_tests = vec!["a".to_owned()];
     let stage = attributed(stage, &OnBase::Unknown(None));
     assert_eq!((stage.fault, stage.status), (None, StageStatus::Fail));
+}
+
+#[test]
+fn what_no_test_can_help_is_the_machines_also_where_a_test_met_it() {
+    for (output, expected) in [
+        (
+            "OSError: [Errno 28] No space left on device",
+            "the disk is full",
+        ),
+        (
+            "Error: ENOSPC: no space left on device, write",
+            "the disk is full",
+        ),
+        (
+            "Cannot allocate memory (os error 12)",
+            "the machine has no memory left",
+        ),
+        ("network is unreachable", "it could not reach the network"),
+        (
+            "A jest worker process (pid=7) was terminated by another process: signal=SIGKILL",
+            "something outside killed a process of it, as for want of memory",
+        ),
+    ] {
+        let mut stage = failed(output);
+        stage.failed_tests = vec!["a".to_owned()];
+        assert!(blames_machine(&stage), "{output}");
+        for on_base in [OnBase::Unknown(None), fails("exit code 1", &["b"])] {
+            let stage = attributed(stage.clone(), &on_base);
+            let found = (stage.fault, stage.status);
+            assert_eq!(found, (Some(Fault::Infra), StageStatus::Error), "{output}");
+            let reason = format!("exit code 1: {expected}");
+            assert_eq!(stage.reason.as_deref(), Some(reason.as_str()));
+        }
+    }
+}
+
+#[test]
+fn what_the_base_prints_as_well_excuses_no_test_that_passes_there() {
+    let mut stage = failed("No space left on device");
+    stage.failed_tests = vec!["a".to_owned()];
+    let OnBase::Fails(base) = fails("exit code 1", &["b"]) else {
+        panic!("it fails");
+    };
+    let base = OnBase::Fails(BaseFailure {
+        blames: Some("the disk is full"),
+        ..base
+    });
+    let stage = attributed(stage, &base);
+    assert_eq!((stage.fault, stage.status), (None, StageStatus::Fail));
+}
+
+#[test]
+fn what_something_outside_killed_is_no_verdict() {
+    let killed = Stage {
+        ended: Some(StageEnd::Signalled),
+        exit_code: None,
+        signal: Some(9),
+        ..failed("")
+    };
+    let by_shell = stage(StageStatus::Fail, 137, "Killed");
+    for stage in [killed, by_shell] {
+        let stage = attributed(stage, &OnBase::Unknown(None));
+        let found = (stage.fault, stage.status);
+        assert_eq!(found, (Some(Fault::Infra), StageStatus::Error));
+    }
+    let crashed = Stage {
+        ended: Some(StageEnd::Signalled),
+        exit_code: None,
+        signal: Some(11),
+        ..failed("")
+    };
+    assert_eq!(attributed(crashed, &OnBase::Unknown(None)).fault, None);
 }
 
 #[test]
