@@ -5,6 +5,7 @@
 
 mod failures;
 mod listing;
+mod node_files;
 mod runners;
 mod starts;
 mod units;
@@ -49,6 +50,7 @@ pub struct TestScan {
     open: starts::Open,
     failed: u64,
     units: units::Units,
+    node_files: node_files::NodeFiles,
     /// The command is a runner that ends with a summary.
     must_summarize: bool,
 }
@@ -140,6 +142,9 @@ impl TestScan {
             };
             self.units.take(source, line.trim());
             self.counts.take(line.trim());
+            if self.node_files.is_empty(line.trim()) {
+                self.counts.add(Said::Skipped(1));
+            }
             self.open.take(line.trim());
             let failed = failures::failures_in(line.trim()).unwrap_or(0);
             self.failed = self.failed.saturating_add(failed);

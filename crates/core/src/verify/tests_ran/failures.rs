@@ -11,9 +11,9 @@ pub(super) fn failures_in(line: &str) -> Option<u64> {
 }
 
 fn read(line: &str) -> Option<u64> {
-    const READERS: [Reader; 13] = [
+    const READERS: [Reader; 14] = [
         libtest, nextest, pytest, unittest, node, jest, mocha, ava, bun, deno, rspec, phpunit,
-        ctest,
+        ctest, tapjs,
     ];
     READERS.iter().find_map(|read| read(line))
 }
@@ -110,6 +110,13 @@ fn phpunit(line: &str) -> Option<u64> {
     Some(failed.fold(0, |sum, (_, number)| sum.saturating_add(*number)))
 }
 
+/// `# { total: 2, pass: 1, fail: 1 }`
+fn tapjs(line: &str) -> Option<u64> {
+    let pairs = runners::tapjs(line)?;
+    let failed = pairs.iter().find(|(name, _)| *name == "fail");
+    Some(failed.map_or(0, |(_, number)| *number))
+}
+
 /// `50% tests passed, 1 tests failed out of 2`
 fn ctest(line: &str) -> Option<u64> {
     runners::ctest(line)?;
@@ -156,6 +163,8 @@ mod tests {
             ),
             ("Tests: 2, Assertions: 1, Failures: 1, Errors: 1.", Some(2)),
             ("50% tests passed, 1 tests failed out of 2", Some(1)),
+            ("# { total: 2, pass: 1, fail: 1 }", Some(1)),
+            ("# { total: 1, pass: 1 }", Some(0)),
             ("ui:test: Tests:       1 failed, 1 passed, 2 total", Some(1)),
             ("3 failing engines", None),
             ("failed", None),

@@ -37,9 +37,9 @@ pub(super) fn after_package(line: &str) -> Option<&str> {
 }
 
 fn read(line: &str) -> Option<Said> {
-    const COUNTING: [fn(&str) -> Option<u64>; 20] = [
+    const COUNTING: [fn(&str) -> Option<u64>; 21] = [
         libtest, cargo_list, nextest, pytest, unittest, node, jest, vitest, mocha, ava, bun, rspec,
-        minitest, phpunit, pest, maven, gradle, dotnet, ctest, deno,
+        minitest, phpunit, pest, maven, gradle, dotnet, ctest, deno, tapjs_ran,
     ];
     const READERS: [Reader; 3] = [go, unittest_skips, ctest_list];
     let counted = COUNTING.iter().find_map(|read| read(line)).map(Said::Ran);
@@ -162,6 +162,20 @@ pub(super) fn go(line: &str) -> Option<Said> {
         "FAIL" => Some(Said::Ran(1)),
         _ => None,
     }
+}
+
+/// `# { total: 2, pass: 1, fail: 1 }` (tap 21), and `{ total: 1, pass: 1 }` where none failed.
+pub(super) fn tapjs(line: &str) -> Option<Vec<(&str, u64)>> {
+    let counts = line.strip_prefix("# { ")?.strip_suffix(" }")?;
+    pairs(counts).filter(|pairs| pairs.first().is_some_and(|(name, _)| *name == "total"))
+}
+
+fn tapjs_ran(line: &str) -> Option<u64> {
+    let pairs = tapjs(line)?;
+    let ran = pairs
+        .iter()
+        .filter(|(name, _)| ["pass", "fail"].contains(name));
+    Some(ran.fold(0, |sum, (_, number)| sum.saturating_add(*number)))
 }
 
 /// `# pass 1`, `ℹ pass 1`, `# fail 0`: the counts of node's own runner, one a line. tape (5.10.2) writes
