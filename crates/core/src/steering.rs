@@ -311,6 +311,15 @@ pub fn is_steering(path: &Path) -> bool {
         || ends(BUILD_ENDINGS)
 }
 
+/// Whether a path, relative to the root of the repository, decides what is built and which tests run how.
+pub fn is_build_file(path: &str) -> bool {
+    let text = path.to_lowercase();
+    let name = text.rsplit('/').next().unwrap_or(&text);
+    BUILD_FILES.contains(&name)
+        || BUILD_BEGINNINGS.iter().any(|one| name.starts_with(one))
+        || BUILD_ENDINGS.iter().any(|one| name.ends_with(one))
+}
+
 /// Which paths need a person: the steering files, with what `verify.protected_paths` adds and
 /// exempts.
 #[derive(Clone, Debug, Default)]

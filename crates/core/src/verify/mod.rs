@@ -43,7 +43,7 @@ pub use ready::{
     LineWatch, Ready, SERVICE_FAILED, SERVICE_PREFIX, SERVICE_WAITING, SMOKE_PREFIX, http_is_ready,
 };
 pub use route::{Route, RouteProblem, Rule, Scope, split_routes};
-pub use rule_changes::{dropped, silenced, testing};
+pub use rule_changes::{dropped, removed_tests, shrunk, silenced, testing};
 pub use rules::Rules;
 pub use rules_from::RulesFrom;
 pub use sequence::{Next, Sequence, Turn, time_left};

@@ -2,6 +2,8 @@
 
 use super::envelope::{Failure, FailureCategory, Stage, StageName, StageStatus};
 use super::plan::{Plan, PlannedStage, StageCommand, Work};
+use super::text;
+use crate::test_files::is_test_file;
 
 /// A command of the base's detected projects that the candidate's plan has no more. `files` are those of
 /// the candidate: a project that is gone as a whole loses nothing.
@@ -61,6 +63,36 @@ pub fn silenced(mut stage: Stage, there: &Stage) -> Stage {
         stage.reason = Some(format!("the base runs {ran} {noun}, the candidate none"));
     }
     stage
+}
+
+/// The stage that passed on the candidate, with what it no longer runs of the tests of the base.
+pub fn shrunk(mut stage: Stage, there: &Stage) -> Stage {
+    let (Some(here), Some(there)) = (stage.tests, there.tests) else {
+        return stage;
+    };
+    let gone = there.ran.saturating_sub(here.ran);
+    if gone > 0 {
+        let told = format!(
+            "{gone} of the base's {} tests gone: the candidate runs {}",
+            there.ran, here.ran
+        );
+        let reason = stage.reason.map(|reason| format!("{reason}; {told}"));
+        stage.reason = Some(reason.unwrap_or(told));
+    }
+    stage
+}
+
+/// The test files that a candidate removes, as a note. `files` are those of the candidate.
+pub fn removed_tests(changed: &[String], files: &[String]) -> Option<String> {
+    let is_gone = |path: &&String| is_test_file(path) && !files.contains(path);
+    let gone: Vec<&String> = changed.iter().filter(is_gone).collect();
+    let noun = if gone.len() == 1 {
+        "test file"
+    } else {
+        "test files"
+    };
+    let named = text::named(&gone, 5);
+    (!gone.is_empty()).then(|| format!("the candidate removes {} {noun}: {named}", gone.len()))
 }
 
 /// The stages that test a folder, or what is around it: the nearest one first, and at the same place
@@ -187,6 +219,35 @@ mod tests {
             let found = silenced(stage(None), &stage(there));
             assert_eq!((found.status, found.reason.as_deref()), (status, reason));
         }
+    }
+
+    #[test]
+    fn tests_that_are_gone_are_told_and_fail_nothing() {
+        let stage = |ran: u64| Stage {
+            tests: Some(StageTests { ran, failed: 0 }),
+            ..Stage::unrun(StageName::TargetedTests, "node", &[], StageStatus::Pass)
+        };
+        for (here, there, reason) in [
+            (
+                3,
+                10,
+                Some("7 of the base's 10 tests gone: the candidate runs 3"),
+            ),
+            (10, 10, None),
+            (11, 10, None),
+        ] {
+            let found = shrunk(stage(here), &stage(there));
+            assert_eq!(
+                (found.status, found.reason.as_deref()),
+                (StageStatus::Pass, reason)
+            );
+        }
+        let paths = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
+        let changed = paths(&["src/a.js", "test/a.js", "test/b.js", "src/gone.js"]);
+        let told = removed_tests(&changed, &paths(&["src/a.js", "test/a.js"]));
+        let expected = "the candidate removes 1 test file: `test/b.js`";
+        assert_eq!(told.as_deref(), Some(expected));
+        assert_eq!(removed_tests(&changed[..1], &[]), None);
     }
 
     #[test]

@@ -7,10 +7,10 @@ use crate::CancelToken;
 use drive_core::ids::{CommitSha, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::settings::Baseline;
-use drive_core::steering::steering_files;
+use drive_core::steering::{is_build_file, steering_files};
 use drive_core::verify::{
     Failure, FailureCategory, PlannedStage, Scope, Stage, StageName, StageStatus, Turn, Work,
-    detect, dropped, silenced, testing,
+    detect, dropped, removed_tests, shrunk, silenced, testing,
 };
 
 impl SecondLook<'_> {
@@ -40,29 +40,38 @@ impl SecondLook<'_> {
         Ok(dropped(&detected, self.plan, self.files))
     }
 
-    /// A stage of a detected project that passed without saying how many tests it ran, where the
-    /// candidate changes what decides that: it fails if the base runs some.
+    /// A stage of a detected project that passed, where the candidate changes what decides which tests run.
+    /// One that does not say how many ran fails if the base runs some; one that ran fewer says so.
     pub(super) fn counted(
         &self,
         stage: Stage,
         turn: &Turn,
         progress: &mut dyn FnMut(&str),
     ) -> Stage {
-        let is_silent = stage.name == StageName::TargetedTests
-            && stage.status == StageStatus::Pass
-            && stage.tests.is_none();
-        let is_ruled = match self.scope {
-            Scope::Changed(changed) => !steering_files(changed).is_empty(),
-            Scope::Everything => false,
+        let is_passed = stage.name == StageName::TargetedTests && stage.status == StageStatus::Pass;
+        let is_silent = stage.tests.is_none();
+        let Scope::Changed(changed) = self.scope else {
+            return stage;
+        };
+        let is_ruled = if is_silent {
+            !steering_files(changed).is_empty()
+        } else {
+            let decides = |path: &String| detect::is_rule_file(path) || is_build_file(path);
+            changed.iter().any(decides) || removed_tests(changed, self.files).is_some()
         };
         let Some(base) = self.compared_base() else {
             return stage;
         };
-        if !is_silent || !is_ruled || self.request.rules.has_route(&turn.route) {
+        if !is_passed || !is_ruled || self.request.rules.has_route(&turn.route) {
             return stage;
         }
+        let number = if is_silent {
+            " without a number of tests"
+        } else {
+            ""
+        };
         progress(&format!(
-            "{} ({}) passed without a number of tests; counting those of base {}",
+            "{} ({}) passed{number}; counting the tests of base {}",
             turn.name.words(),
             turn.route,
             base.short()
@@ -71,7 +80,8 @@ impl SecondLook<'_> {
             self.same_on_base(turn, stage_env)
         });
         match tried {
-            Ok(Tried::Ran(there)) => silenced(stage, &there),
+            Ok(Tried::Ran(there)) if is_silent => silenced(stage, &there),
+            Ok(Tried::Ran(there)) => shrunk(stage, &there),
             Ok(Tried::Not(because)) => uncounted(stage, &because),
             Err(problem) => uncounted(stage, &problem.to_string()),
         }

@@ -59,6 +59,30 @@ fn tests_without_a_number_pass_where_nothing_says_that_there_were_some() {
 }
 
 #[test]
+fn tests_that_the_candidate_no_longer_runs_are_told() {
+    let reason = |world: &World| {
+        let verified = detected(world);
+        assert_eq!(verdict(&verified), (Overall::Pass, None, None));
+        let notes = verified.report.notes.join("\n");
+        (verified.report.stages[1].reason.clone(), notes)
+    };
+    let fewer = make("2 passed in 0.1s\n", "9 passed in 0.1s\n");
+    let told = "7 of the base's 9 tests gone: the candidate runs 2";
+    assert_eq!(reason(&fewer).0.as_deref(), Some(told));
+    let same = make("2 passed in 0.1s\n", "2 passed in 0.1s\n");
+    assert_eq!(reason(&same).0, None);
+    // A test file that is gone decides it as well.
+    let mut removed = make("2 passed in 0.1s\n", "9 passed in 0.1s\n");
+    removed.changed = vec!["src/a".to_owned(), "tests/a.py".to_owned()];
+    let (why, notes) = reason(&removed);
+    assert_eq!(why.as_deref(), Some(told));
+    assert!(
+        notes.contains("the candidate removes 1 test file: `tests/a.py`"),
+        "{notes}"
+    );
+}
+
+#[test]
 fn a_command_that_the_candidate_drops_is_a_broken_rule() {
     let mut world = make("1 passed in 0.1s\n", "");
     world.targets_on_base = Some(&["build", "test", "smoke"]);

@@ -11,7 +11,7 @@ use drive_core::problem::Kind;
 use drive_core::time::{self, Timestamp};
 use drive_core::verify::{
     Failure, FailureCategory, Fault, Next, Overall, Scope, Sequence, Stage, StageStatus,
-    VerdictKey, Verification, split_routes,
+    VerdictKey, Verification, removed_tests, split_routes,
 };
 use drive_core::{Class, Problem};
 
@@ -178,6 +178,11 @@ impl Verifier<'_> {
             deadline,
             cancel,
         };
+        if let Scope::Changed(changed) = scope {
+            draft
+                .notes
+                .extend(removed_tests(changed, second_look.files));
+        }
         let dropped = second_look.dropped(progress)?;
         if let Some(failure) = dropped {
             return Err(Stop::Failed(failure));
