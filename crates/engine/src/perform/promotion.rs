@@ -9,8 +9,8 @@ use drive_core::forge::PrState;
 use drive_core::ids::{CommitSha, PrNumber, TreeSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    BranchAt, EffectResult, Flow, ForgeAnswer, HeldTask, Offer, PollResult, Request, Run,
-    VerifiedAgainst, against_landing,
+    BranchAt, CommitSummary, EffectResult, Flow, ForgeAnswer, HeldTask, LandedAs, Offer,
+    PollResult, Request, Run, VerifiedAgainst, against_landing,
 };
 use drive_core::secrets::redact_comments;
 use drive_core::verify::promotable_by;
@@ -89,14 +89,36 @@ impl World<'_> {
             Ok(poll) => (poll, None),
             Err(problem) => (PollResult::default(), Some(problem.to_string())),
         };
+        let made = match found.parents.len() {
+            0 | 1 => LandedAs::Commits(self.landed_in_a_row(task, onto, &sha)?),
+            _ => LandedAs::Merge,
+        };
         Ok(EffectResult::Landed {
-            is_merge: found.parents.len() > 1,
+            made,
             sha,
             report,
             unread: poll.comments,
             objections: poll.objections.unwrap_or_default(),
             missing,
         })
+    }
+
+    /// How many commits of the run end in the one that landed. A forge that rebases them keeps their messages.
+    fn landed_in_a_row(
+        &self,
+        task: &Task<'_>,
+        onto: &CommitSha,
+        landed: &CommitSha,
+    ) -> Result<usize, Problem> {
+        let place = Place::Checkout(&requested(task)?.repo);
+        let Some(head) = &task.run.work.head_sha else {
+            return Ok(1);
+        };
+        let ours = self.history.commits(place, onto.as_str(), head.as_str())?;
+        let there = self
+            .history
+            .commits(place, onto.as_str(), landed.as_str())?;
+        Ok(in_a_row(&ours, &there))
     }
 
     /// What people wrote and think the last reading and the merge.
@@ -238,4 +260,39 @@ pub(super) fn requested<'a>(task: &Task<'a>) -> Result<&'a Request, Problem> {
         .request
         .as_deref()
         .ok_or_else(|| Problem::new(Kind::Internal, "the run has no request"))
+}
+
+/// With how many commits of a run what landed ends, both oldest first. One that matches none is made of all.
+fn in_a_row(ours: &[CommitSummary], there: &[CommitSummary]) -> usize {
+    // A rebase leaves merges out.
+    let ours = ours.iter().rev();
+    let ours = ours.filter(|one| !one.subject.starts_with("Merge "));
+    let pairs = ours.zip(there.iter().rev());
+    let same = pairs.take_while(|(ours, there)| ours.subject == there.subject);
+    same.count().max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rebased_commits_are_known_by_their_messages() {
+        let commits = |subjects: &[&str]| -> Vec<CommitSummary> {
+            let commit = |subject: &&str| CommitSummary {
+                sha: CommitSha::new("1111111111111111111111111111111111111111"),
+                subject: (*subject).to_owned(),
+            };
+            subjects.iter().map(commit).collect()
+        };
+        let ours = commits(&["a", "b", "Merge branch 'main'", "c"]);
+        for (there, expected) in [
+            (vec!["a", "b", "c"], 3),
+            (vec!["theirs", "a", "b", "c"], 3),
+            (vec!["theirs", "Add all of it (#7)"], 1),
+            (vec![], 1),
+        ] {
+            assert_eq!(in_a_row(&ours, &commits(&there)), expected, "{there:?}");
+        }
+    }
 }

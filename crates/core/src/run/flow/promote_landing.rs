@@ -1,7 +1,8 @@
 //! Compares what landed with what was verified, and says what a merge overtook.
 
 use super::super::model::{
-    ClosingPost, Effect, EffectResult, Entry, ForgeAct, Objected, OutcomeStatus, PostKey, Stage,
+    ClosingPost, Effect, EffectResult, Entry, ForgeAct, LandedAs, Objected, OutcomeStatus, PostKey,
+    Stage,
 };
 use super::phase::{PhaseFlow, merged_unheard, objected, post};
 use super::proof::{failure_of, is_proof};
@@ -71,7 +72,7 @@ impl PhaseFlow<'_> {
     pub(super) fn landed(&mut self, result: EffectResult) {
         if let EffectResult::Landed {
             sha,
-            is_merge,
+            made,
             report,
             unread,
             objections,
@@ -85,13 +86,13 @@ impl PhaseFlow<'_> {
                 missing,
             };
             let Some(report) = report else {
-                return self.landed_well(&sha, is_merge, overtaken);
+                return self.landed_well(&sha, made, overtaken);
             };
             let base = self.state.judged.as_ref().map(|one| one.base_sha.clone());
             let is_good = base.is_some_and(|base| promotable(&report, &sha, &base).is_some());
             if !is_good {
                 return if is_proof(&report) {
-                    self.landed_broken(&sha, is_merge, &report)
+                    self.landed_broken(&sha, made, &report)
                 } else {
                     self.unchecked(&failure_of(&report))
                 };
@@ -100,7 +101,7 @@ impl PhaseFlow<'_> {
                 "{} differs from the verified tree; it was verified again and passed",
                 sha.short()
             ));
-            self.landed_well(&sha, is_merge, overtaken)
+            self.landed_well(&sha, made, overtaken)
         } else if let EffectResult::Failed { problem } = result {
             self.unchecked(&problem.to_string())
         } else {
@@ -109,9 +110,9 @@ impl PhaseFlow<'_> {
     }
 
     /// What landed is good. Whoever wrote in the last second was not heard, and is told so.
-    fn landed_well(&mut self, sha: &CommitSha, is_merge: bool, overtaken: Overtaken) {
+    fn landed_well(&mut self, sha: &CommitSha, made: LandedAs, overtaken: Overtaken) {
         self.warn_of_missing_layers();
-        let (short, revert) = (sha.short(), revert(sha, is_merge));
+        let (short, revert) = (sha.short(), revert(sha, made));
         let Some(first) = overtaken.first() else {
             let failure = overtaken.missing.map(|why| {
                 let message = format!("merged as {short}, but could not read the last comments");
@@ -138,11 +139,11 @@ impl PhaseFlow<'_> {
     }
 
     /// Says it where people look first, with the way back.
-    fn landed_broken(&mut self, sha: &CommitSha, is_merge: bool, report: &Verification) {
+    fn landed_broken(&mut self, sha: &CommitSha, made: LandedAs, report: &Verification) {
         let base = self.base().map(|base| base.branch);
         let base = base.as_ref().map_or("the base", BranchName::as_str);
         let why = failure_of(report);
-        let revert = revert(sha, is_merge);
+        let revert = revert(sha, made);
         let message = format!(
             "`{base}` fails verification: {} differs from the verified tree: {why}",
             sha.short()
@@ -201,10 +202,10 @@ impl PhaseFlow<'_> {
 }
 
 /// The command that takes a merge back.
-fn revert(sha: &CommitSha, is_merge: bool) -> String {
-    if is_merge {
-        format!("git revert -m 1 {sha}")
-    } else {
-        format!("git revert {sha}")
+fn revert(sha: &CommitSha, made: LandedAs) -> String {
+    match made {
+        LandedAs::Merge => format!("git revert -m 1 {sha}"),
+        LandedAs::Commits(0 | 1) => format!("git revert {sha}"),
+        LandedAs::Commits(count) => format!("git revert {sha}~{count}..{sha}"),
     }
 }

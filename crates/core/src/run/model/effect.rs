@@ -258,6 +258,16 @@ impl Effect {
     }
 }
 
+/// What a forge makes of the commits that it merges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LandedAs {
+    /// A merge commit.
+    Merge,
+    /// So many commits in a row: one where they were squashed, all of them where they were rebased.
+    Commits(usize),
+}
+
 /// The result of an effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "result")]
@@ -379,8 +389,8 @@ pub enum EffectResult {
     Landed {
         /// The commit.
         sha: CommitSha,
-        /// Whether it is a merge commit.
-        is_merge: bool,
+        /// What the forge made of the run's commits.
+        made: LandedAs,
         /// The report on it, where its tree is not the one that was verified.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         report: Option<Box<Verification>>,

@@ -48,7 +48,7 @@ pub use build::{
 };
 pub use ci::Ci;
 pub use comment_answer::{Answer, FixerResult};
-pub use effect::{ChangedLines, Effect, EffectResult};
+pub use effect::{ChangedLines, Effect, EffectResult, LandedAs};
 pub use entry::{Entry, Life, Part, is_actionable, reply_key};
 pub use event::{Event, Note};
 pub use forge_act::{

@@ -20,8 +20,8 @@ use drive_core::prompts::Prompts;
 use drive_core::review::Domain;
 use drive_core::run::{
     AfterEnd, BuildTerms, ChildReport, ChildState, CommitSummary, DoneWhen, Effect, EffectResult,
-    Event, ForgeAct, ForgeAnswer, IgnoredComment, Landable, Makes, Note, OutcomeStatus, PhaseTerms,
-    Publish, Published, Request, ReviewTerms, RunKind, Spent, TaskOrder,
+    Event, ForgeAct, ForgeAnswer, IgnoredComment, Landable, LandedAs, Makes, Note, OutcomeStatus,
+    PhaseTerms, Publish, Published, Request, ReviewTerms, RunKind, Spent, TaskOrder,
 };
 use drive_core::sandbox::{KeptWork, Lifetime, Sandbox};
 use drive_core::settings::{RecordDetail, TeamMode};
@@ -359,7 +359,7 @@ pub fn good(effect: &Effect) -> EffectResult {
             sha: landed
                 .clone()
                 .unwrap_or_else(|| CommitSha::new("9".repeat(40))),
-            is_merge: true,
+            made: LandedAs::Merge,
             report: None,
         },
         Effect::OpenPullRequest { .. } => EffectResult::PullRequestOpened {

@@ -9,7 +9,8 @@ use drive_core::forge::{Aside, Comment, ReviewState, Surface};
 use drive_core::ids::CommitSha;
 use drive_core::problem::Kind;
 use drive_core::run::{
-    Effect, EffectResult, ForgeAct, ForgeAnswer, Life, Objected, OutcomeStatus, PollResult, Run,
+    Effect, EffectResult, ForgeAct, ForgeAnswer, LandedAs, Life, Objected, OutcomeStatus,
+    PollResult, Run,
 };
 use drive_core::settings::TeamMode;
 
@@ -171,7 +172,7 @@ fn a_merge_after_which_nothing_could_be_read_is_told() {
         "checkLanded",
         [EffectResult::Landed {
             sha: CommitSha::new("9".repeat(40)),
-            is_merge: true,
+            made: LandedAs::Merge,
             report: None,
             unread: Vec::new(),
             objections: Vec::new(),
@@ -215,7 +216,7 @@ fn a_comment_that_the_merge_overtook_is_told_with_the_way_back() {
         "checkLanded",
         [EffectResult::Landed {
             sha: sha.clone(),
-            is_merge: true,
+            made: LandedAs::Merge,
             report: None,
             unread: vec![comment(5, "STOP")],
             objections: Vec::new(),
@@ -238,7 +239,7 @@ fn a_request_for_changes_without_words_that_the_merge_overtook_is_told() {
         "checkLanded",
         [EffectResult::Landed {
             sha: CommitSha::new("9".repeat(40)),
-            is_merge: true,
+            made: LandedAs::Merge,
             report: None,
             unread: Vec::new(),
             objections: objects().objections.unwrap(),

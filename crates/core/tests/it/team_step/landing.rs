@@ -7,7 +7,7 @@ use crate::team_step::scene::{APPROVED, Scene, end, polled};
 use drive_core::forge::PrState;
 use drive_core::ids::CommitSha;
 use drive_core::problem::Kind;
-use drive_core::run::{Effect, EffectResult, Event, OutcomeStatus, PollResult, Run};
+use drive_core::run::{Effect, EffectResult, Event, LandedAs, OutcomeStatus, PollResult, Run};
 use drive_core::settings::TeamMode;
 
 /// A team that is stopped while this effect is pending.
@@ -80,7 +80,7 @@ fn a_resumed_run_whose_merge_landed_broken_says_so() {
                 objections: Vec::new(),
                 missing: None,
                 sha: CommitSha::new(landed.clone()),
-                is_merge: true,
+                made: LandedAs::Merge,
                 report: Some(Box::new(failed(&landed, &base()))),
             }],
         );

@@ -8,8 +8,8 @@ use drive_core::ids::{BranchName, CommitSha, PrNumber, RemoteName, TreeSha};
 use drive_core::problem::Kind;
 use drive_core::review::LastWord;
 use drive_core::run::{
-    BranchAt, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Judged, OutcomeStatus, Run,
-    VerifiedAgainst, fold, step,
+    BranchAt, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Judged, LandedAs, OutcomeStatus,
+    Run, VerifiedAgainst, fold, step,
 };
 use drive_core::settings::TeamMode;
 use drive_core::verify::{FailureCategory, Overall, RulesFrom, Verification, render};
@@ -275,7 +275,7 @@ fn landed(report: Option<Verification>) -> EffectResult {
         objections: Vec::new(),
         missing: None,
         sha: CommitSha::new(LANDED),
-        is_merge: true,
+        made: LandedAs::Merge,
         report: report.map(Box::new),
     }
 }
@@ -317,6 +317,28 @@ fn another_tree_that_landed_and_fails_is_said_with_the_command_that_takes_it_bac
             _ => false,
         });
         assert!(is_told);
+    }
+}
+
+#[test]
+fn the_command_that_takes_a_merge_back_names_all_that_landed() {
+    for (made, expected) in [
+        (LandedAs::Merge, format!("`git revert -m 1 {LANDED}`")),
+        (LandedAs::Commits(1), format!("`git revert {LANDED}`")),
+        (
+            LandedAs::Commits(3),
+            format!("`git revert {LANDED}~3..{LANDED}`"),
+        ),
+    ] {
+        let mut result = landed(Some(failed(LANDED, &base())));
+        if let EffectResult::Landed { made: there, .. } = &mut result {
+            *there = made;
+        }
+        let mut scene = Scene::reviews(&[APPROVED]);
+        scene.answers("checkLanded", [result]);
+        let run = scene.fly(merging(TeamMode::Github));
+        let hint = run.outcome.unwrap().failure.unwrap().hint.unwrap();
+        assert!(hint.contains(&expected), "{hint}");
     }
 }
 
