@@ -68,16 +68,34 @@ pub(crate) const EXAMPLES: &[Examples] = &[
             "drive runs show r20261118-0942-k3f9a --json",
         ],
     ),
-    ("runs resume", &["drive runs resume r20261118-0942-k3f9a"]),
+    (
+        "runs resume",
+        &[
+            "drive runs resume",
+            "drive runs resume r20261118-0942-k3f9a",
+        ],
+    ),
     (
         "runs continue",
-        &["drive runs continue r20261118-0942-k3f9a \"also mention it in the README\""],
+        &[
+            "drive runs continue \"also mention it in the README\"",
+            "drive runs continue r20261118-0942-k3f9a \"also mention it in the README\"",
+        ],
     ),
-    ("runs stop", &["drive runs stop r20261118-0942-k3f9a"]),
-    ("runs retry", &["drive runs retry r20261118-0942-k3f9a"]),
+    (
+        "runs stop",
+        &["drive runs stop", "drive runs stop r20261118-0942-k3f9a"],
+    ),
+    (
+        "runs retry",
+        &["drive runs retry", "drive runs retry r20261118-0942-k3f9a"],
+    ),
     (
         "runs extend",
-        &["drive runs extend r20261118-0942-k3f9a --cost 5"],
+        &[
+            "drive runs extend --cost 5",
+            "drive runs extend r20261118-0942-k3f9a --cost 5",
+        ],
     ),
     (
         "runs logs",
@@ -98,7 +116,7 @@ pub(crate) const EXAMPLES: &[Examples] = &[
     (
         "sandbox open",
         &[
-            "drive sandbox open r20261118-0942-k3f9a",
+            "drive sandbox open",
             "drive sandbox open r20261118-0942-k3f9a --print",
         ],
     ),

@@ -4,6 +4,7 @@
 use crate::ports::{Clock, LeaseAnswer, LeaseToken, Liveness, Owner, Store};
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
+use drive_core::run::{Group, Run, Standing, root_of};
 use drive_core::time::{Timestamp, after};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -95,6 +96,34 @@ impl Drop for Lease<'_> {
         // A lease that cannot be given back now runs out by itself.
         let _ = self.store.release(&self.run, self.token);
     }
+}
+
+/// The owner of a run that is not proven dead. A child is owned by the owner of its root.
+pub fn living_owner(
+    store: &dyn Store,
+    whoami: &dyn Whoami,
+    run: &RunId,
+) -> Result<Option<Owner>, Problem> {
+    let owner = store.owner(&root_of(run))?;
+    Ok(owner.filter(|owner| whoami.liveness(owner) != Liveness::Dead))
+}
+
+/// How a run stands when it is known whether a process owns it: nothing works or comes by itself in a
+/// run that nobody owns.
+pub fn with_owner(
+    store: &dyn Store,
+    whoami: &dyn Whoami,
+    run: &Run,
+    its: Standing,
+) -> Result<Standing, Problem> {
+    let needs_owner = match its.group {
+        Group::Working | Group::Waiting => true,
+        Group::NeedsYou | Group::Done => false,
+    };
+    if !needs_owner || living_owner(store, whoami, &run.id)?.is_some() {
+        return Ok(its);
+    }
+    Ok(its.without_owner(run))
 }
 
 /// The clear answer a second process gets.

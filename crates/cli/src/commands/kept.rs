@@ -9,9 +9,13 @@ use drive_adapters::git::Git;
 use drive_adapters::sandbox::kept;
 use drive_core::Problem;
 use drive_core::ids::BranchName;
+use drive_core::problem::Kind;
 use drive_core::sandbox::{KEPT_PREFIX, KeptWork};
 use std::fmt::Write;
 use std::path::Path;
+
+/// Candidates named in an error.
+const LISTED: usize = 10;
 
 /// The arguments of `drive kept`.
 #[derive(Debug, Args)]
@@ -26,9 +30,9 @@ enum KeptCommand {
     List,
     /// Create a branch from saved work
     Restore {
-        /// Saved work: its ref, `RUN/N`, or `RUN` if there is only one
+        /// Saved work: its ref, `RUN/N`, or `RUN` if there is only one [default: the only one]
         #[arg(value_name = "REF")]
-        reference: String,
+        reference: Option<String>,
         /// Name of the branch [default: kept/RUN-N]
         #[arg(long, value_name = "NAME")]
         branch: Option<String>,
@@ -49,7 +53,11 @@ pub(crate) fn run(args: &KeptArgs, app: &App) -> Outcome {
     match &args.command {
         KeptCommand::List => list(&git, &repo),
         KeptCommand::Restore { reference, branch } => {
-            restore(&git, &repo, reference, branch.as_deref())
+            let reference = match reference {
+                Some(reference) => reference.clone(),
+                None => only(app, &git, &repo)?,
+            };
+            restore(&git, &repo, &reference, branch.as_deref())
         }
         KeptCommand::Drop { reference } => {
             let work = kept::drop(&git, &repo, reference)?;
@@ -71,6 +79,32 @@ fn list(git: &Git, repo: &Path) -> Outcome {
     }
     let kept = all.iter().map(KeptWorkDocument::from).collect();
     Answer::new(&KeptDocument::List { kept }, text)
+}
+
+/// The ref of the only saved work. What is deleted is always named.
+fn only(app: &App, git: &Git, repo: &Path) -> Result<String, Problem> {
+    let all = kept::list(git, repo)?;
+    let problem = |message: String, hint: String| {
+        Err(Problem::new(Kind::UnknownKeptWork, message).hint(hint))
+    };
+    match all.as_slice() {
+        [one] => {
+            app.output().narrate(line(one));
+            Ok(one.reference.clone())
+        }
+        [] => problem(
+            "this repository has no saved work".to_owned(),
+            "`drive kept list` lists what was saved".to_owned(),
+        ),
+        several => {
+            let names = several.iter().rev().take(LISTED);
+            let names: Vec<String> = names.map(|one| format!("`{}`", one.reference)).collect();
+            problem(
+                format!("{} pieces of work are saved here", several.len()),
+                format!("name one of {}", names.join(", ")),
+            )
+        }
+    }
 }
 
 fn restore(git: &Git, repo: &Path, reference: &str, branch: Option<&str>) -> Outcome {

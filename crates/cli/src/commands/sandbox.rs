@@ -33,18 +33,18 @@ enum SandboxCommand {
     },
     /// Start a shell in a sandbox
     Open {
-        /// Id of the sandbox or its run
+        /// Id of the sandbox or its run [default: the only one of this repository]
         #[arg(value_name = "ID")]
-        id: String,
+        id: Option<String>,
         /// Print the path of the sandbox instead
         #[arg(long)]
         print: bool,
     },
     /// Remove the sandbox of an ended run, after saving its work
     Remove {
-        /// Id of the sandbox or its run
+        /// Id of the sandbox or its run [default: the only one whose run has ended]
         #[arg(value_name = "ID")]
-        id: String,
+        id: Option<String>,
     },
 }
 
@@ -63,10 +63,13 @@ pub(crate) fn run(args: &SandboxArgs, app: &App) -> Outcome {
     let wiring = Wiring::new(app, &app.settings()?.settings, &app.start_dir()?)?;
     match &args.command {
         SandboxCommand::List { all } => list(app, &wiring, *all),
-        SandboxCommand::Open { id, print } => open(app, &wiring, id, *print),
-        SandboxCommand::Remove { id } => remove(&wiring, id),
+        SandboxCommand::Open { id, print } => open(app, &wiring, id.as_deref(), *print),
+        SandboxCommand::Remove { id } => remove(app, &wiring, id.as_deref()),
     }
 }
+
+/// Candidates named in an error.
+const LISTED: usize = 10;
 
 const COLUMNS: [Column; 5] = [
     Column::left("ID", 0),
@@ -112,8 +115,8 @@ fn list(app: &App, wiring: &Wiring, all: bool) -> Outcome {
     Answer::new(&SandboxDocument::List { sandboxes: entries }, text)
 }
 
-fn open(app: &App, wiring: &Wiring, id: &str, print: bool) -> Outcome {
-    let sandbox = find(wiring, id)?;
+fn open(app: &App, wiring: &Wiring, id: Option<&str>, print: bool) -> Outcome {
+    let sandbox = find(app, wiring, id, |_| Ok(true))?;
     let document = SandboxDocument::Opened {
         opened: SandboxEntry::new(&sandbox, is_active(wiring, &sandbox)?),
     };
@@ -132,8 +135,9 @@ fn open(app: &App, wiring: &Wiring, id: &str, print: bool) -> Outcome {
     Answer::new(&document, "")
 }
 
-fn remove(wiring: &Wiring, id: &str) -> Outcome {
-    let sandbox = find(wiring, id)?;
+fn remove(app: &App, wiring: &Wiring, id: Option<&str>) -> Outcome {
+    let is_over = |one: &Sandbox| Ok(!is_active(wiring, one)?);
+    let sandbox = find(app, wiring, id, is_over)?;
     let run = &sandbox.run;
     match wiring.store.load(run)? {
         Some(found) if !found.is_active() => {}
@@ -165,9 +169,31 @@ fn remove(wiring: &Wiring, id: &str) -> Outcome {
     Answer::new(&document, text)
 }
 
-/// The sandbox of that id; else the one of that run.
-fn find(wiring: &Wiring, id: &str) -> Result<Sandbox, Problem> {
+/// The sandbox of that id, else the one of that run; without an id, the only one of this repository that
+/// fits.
+fn find(
+    app: &App,
+    wiring: &Wiring,
+    id: Option<&str>,
+    fits: impl Fn(&Sandbox) -> Result<bool, Problem>,
+) -> Result<Sandbox, Problem> {
     let mut found = wiring.sandboxes.load_all()?;
+    let Some(id) = id else {
+        let here = repository_of(&app.start_dir()?);
+        let mut fitting = Vec::new();
+        for one in found {
+            let is_here = here.is_some() && one.git_dir.canonicalize().ok() == here;
+            if is_here && fits(&one)? {
+                fitting.push(one);
+            }
+        }
+        let sandbox = only(fitting)?;
+        app.output().narrate(format_args!(
+            "sandbox {} of run {}",
+            sandbox.id, sandbox.run
+        ));
+        return Ok(sandbox);
+    };
     let wanted = SandboxId::new(id);
     let at = found
         .iter()
@@ -177,6 +203,25 @@ fn find(wiring: &Wiring, id: &str) -> Result<Sandbox, Problem> {
         Problem::new(Kind::UnknownSandbox, format!("there is no sandbox `{id}`"))
             .hint("list them with `drive sandbox list --all`")
     })
+}
+
+fn only(mut fitting: Vec<Sandbox>) -> Result<Sandbox, Problem> {
+    let listed = |all: &[Sandbox]| {
+        let ids = all.iter().take(LISTED).map(|one| format!("`{}`", one.id));
+        ids.collect::<Vec<String>>().join(", ")
+    };
+    match fitting.as_slice() {
+        [_] => Ok(fitting.remove(0)),
+        [] => Err(
+            Problem::new(Kind::UnknownSandbox, "this repository has no such sandbox")
+                .hint("list them with `drive sandbox list --all`"),
+        ),
+        all => Err(Problem::new(
+            Kind::SeveralSandboxes,
+            format!("{} sandboxes of this repository fit", all.len()),
+        )
+        .hint(format!("name one of {}", listed(all)))),
+    }
 }
 
 fn is_active(wiring: &Wiring, sandbox: &Sandbox) -> Result<bool, Problem> {

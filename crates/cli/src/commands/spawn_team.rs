@@ -31,7 +31,7 @@ pub(crate) struct SpawnTeamArgs {
     #[arg(long, value_name = "NAME")]
     reviewer: Option<String>,
 
-    /// Merge the pull request once all reviews approve its commit and `drive verify` passes
+    /// Merge once every required domain has approved this very commit and `drive verify` passes
     #[arg(long, conflicts_with = "no_pr")]
     auto_merge: bool,
 }

@@ -36,8 +36,6 @@ pub(crate) struct CruiseDocument {
     comments: Vec<LedgerComment>,
     /// Comments that started no work.
     ignored: Vec<IgnoredDocument>,
-    /// The process that advances it; null when none does.
-    owner_pid: Option<i32>,
     warnings: Vec<String>,
 }
 
@@ -175,6 +173,8 @@ pub(crate) struct CruiseSummary {
     tokens: Option<u64>,
     /// The outcome; null while it has none.
     status: Option<RunStatus>,
+    /// The process that advances it; null when none does.
+    owner_pid: Option<i32>,
 }
 
 /// One comment and its state.
@@ -238,7 +238,7 @@ struct CommentOutcome {
 
 impl CruiseSummary {
     /// A cruise; without a status it has not begun.
-    pub(crate) fn new(run: &Run, status: Option<&CruiseStatus>) -> Self {
+    pub(crate) fn new(run: &Run, status: Option<&CruiseStatus>, owner: Option<&Owner>) -> Self {
         let pull_request = run.work.pull_request.as_ref();
         Self {
             id: run.id.to_string(),
@@ -268,6 +268,7 @@ impl CruiseSummary {
             cost_usd: run.spent_in_all().cost.map(|cost| cost.usd()),
             tokens: run.spent_in_all().usage.reported(),
             status: run.outcome.as_ref().map(|outcome| outcome.status.into()),
+            owner_pid: owner.map(|owner| owner.process.pid),
         }
     }
 }
@@ -276,12 +277,11 @@ impl CruiseDocument {
     /// A cruise that has not begun.
     pub(crate) fn unbegun(run: &Run) -> Self {
         Self {
-            cruise: CruiseSummary::new(run, None),
+            cruise: CruiseSummary::new(run, None, None),
             tasks: Vec::new(),
             reviews: Vec::new(),
             comments: Vec::new(),
             ignored: Vec::new(),
-            owner_pid: None,
             warnings: run.warnings.clone(),
         }
     }
@@ -293,12 +293,11 @@ impl CruiseDocument {
         owner: Option<&Owner>,
     ) -> Self {
         Self {
-            cruise: CruiseSummary::new(run, status),
+            cruise: CruiseSummary::new(run, status, owner),
             tasks: run::tasks(run).into_iter().map(TaskSummary::from).collect(),
             reviews: Vec::new(),
             comments: Vec::new(),
             ignored: Vec::new(),
-            owner_pid: owner.map(|owner| owner.process.pid),
             warnings: run.warnings.clone(),
         }
     }
@@ -311,7 +310,7 @@ impl CruiseDocument {
     ) -> Self {
         let ignored = phase.record.ignored.iter();
         Self {
-            cruise: CruiseSummary::new(run, Some(status)),
+            cruise: CruiseSummary::new(run, Some(status), owner),
             tasks: Vec::new(),
             reviews: run::domain_verdicts(run)
                 .into_iter()
@@ -319,7 +318,6 @@ impl CruiseDocument {
                 .collect(),
             comments: open_first(phase).map(LedgerComment::from).collect(),
             ignored: ignored.map(IgnoredDocument::from).collect(),
-            owner_pid: owner.map(|owner| owner.process.pid),
             warnings: run.warnings.clone(),
         }
     }

@@ -7,7 +7,7 @@ use drive_adapters::agents::TRANSCRIPT;
 use drive_core::ids::{BranchName, PrNumber};
 use drive_core::process::missing_layers;
 use drive_core::review::LastWord;
-use drive_core::run::{self, Flow, Phase, Run, RunCommand};
+use drive_core::run::{self, Flow, Phase, Run, RunCommand, Standing};
 use drive_core::verify::{self, Candidate, MissingLayer, Overall, Verification};
 use drive_engine::ports::{DiffStats, Entry, FileChange};
 use schemars::JsonSchema;
@@ -141,6 +141,8 @@ pub(crate) struct RunSummary {
     kind: Option<RunCommand>,
     /// The outcome; null for a run that has not ended.
     pub(crate) status: Option<RunStatus>,
+    /// The state that lists and pages show: that of a run whose owner is gone is `needsYou`.
+    state: RunState,
     /// The reason for its wait, with the command where only a person can end the wait; null while
     /// the run works or is over.
     waiting_for: Option<String>,
@@ -255,8 +257,36 @@ mirror! {
     }
 }
 
+mirror! {
+    /// The state of a run.
+    #[serde(rename_all = "camelCase")]
+    RunState = run::State {
+        /// Drive or an agent works on it.
+        Running,
+        /// It goes on by itself, once what it waits for comes.
+        Waiting,
+        /// It goes on once a person acts.
+        NeedsYou,
+        /// It did what it was started for.
+        Succeeded,
+        /// It did not.
+        Failed,
+        /// A time limit ended it.
+        TimedOut,
+        /// A person stopped it.
+        Cancelled,
+    }
+}
+
 impl From<&Run> for RunSummary {
     fn from(run: &Run) -> Self {
+        Self::standing(run, &run::standing(run, &[]))
+    }
+}
+
+impl RunSummary {
+    /// A run of which is known how it stands.
+    pub(crate) fn standing(run: &Run, its: &Standing) -> Self {
         let request = run.request.as_ref();
         let outcome = run.outcome.as_ref();
         let duration = match (run.started_at, outcome) {
@@ -275,7 +305,8 @@ impl From<&Run> for RunSummary {
             run_id: run.id.to_string(),
             kind: request.map(|request| request.kind.command()),
             status: outcome.map(|outcome| outcome.status.into()),
-            waiting_for: run::waits_for_person(run).or_else(|| run::paused_for(run)),
+            state: run::State::of(run, its).into(),
+            waiting_for: run::waiting_for(run, its),
             parent_run_id: run.parent().map(|parent| parent.run.to_string()),
             task: request.map(|request| request.task.clone()),
             branch: run.work.branch.clone(),
@@ -387,7 +418,8 @@ mod tests {
 
     #[test]
     fn words_are_published_as_they_are_stored() {
-        for (stored, published) in RunStatus::both() {
+        let states = RunState::both();
+        for (stored, published) in RunStatus::both().into_iter().chain(states) {
             assert_eq!(published, stored);
         }
     }

@@ -170,6 +170,8 @@ kinds! {
         CommentEmpty: "commentEmpty", Usage, "The comment is empty.", "Say what to change.";
         CommentTooLong: "commentTooLong", Usage, "The comment is too long.", "Put the material into a file of the repository and name that file.";
         NoRuns: "noRuns", Usage, "There are no runs yet.", "Start one with `drive spawn`.";
+        NoRunFits: "noRunFits", Usage, "No run of this repository can be treated like that.", "Name one; `drive runs list --all` shows those of all repositories.";
+        SeveralRuns: "severalRuns", Usage, "The command can act on more than one run.", "Name one of those in the hint.";
         NothingToExtend: "nothingToExtend", Usage, "`drive runs extend` needs a limit to raise and a positive amount.", "Pass `--cost USD`, `--tokens N` or `--rounds N`.";
         UnknownRun: "unknownRun", Usage, "No run has that id.", "List them with `drive runs list`.";
         RunNotResumable: "runNotResumable", Usage, "The run cannot continue: it still runs, or it ended for good.", "Start a new one; only a run that was stopped, killed or used up its budget continues.";
@@ -233,6 +235,7 @@ kinds! {
         BadSandboxName: "badSandboxName", Usage, "The sandbox name is not a plain name.", "Use at most 100 letters, digits, `-`, `_` and `.`.";
         BadPattern: "badPattern", Usage, "An entry of `copy` or `seed` is not a usable pattern.", "Name a path inside the repository, such as `.env.example` or `fixtures/*.bin`.";
         UnknownSandbox: "unknownSandbox", Usage, "There is no sandbox of that name.", "List them with `drive sandbox list`.";
+        SeveralSandboxes: "severalSandboxes", Usage, "The command can act on more than one sandbox.", "Name one of those in the hint.";
         SandboxExists: "sandboxExists", Usage, "A sandbox of that name exists for another purpose.", "Use another name, or remove that sandbox first.";
         SandboxFolderTaken: "sandboxFolderTaken", Environment, "A folder that drive did not make is where the sandbox should be.", "Move it away.";
         SandboxGone: "sandboxGone", Environment, "The sandbox was deleted by hand.", "Use what was committed on its branch; `drive cruise cleanup` ends its cruise.";

@@ -46,7 +46,7 @@ pub use model::{
     Work, is_actionable, read_event, read_run, reply_key, write_event, write_run,
 };
 pub use needs::Need;
-pub use standing::{Group, Standing, standing};
+pub use standing::{Group, Standing, State, root_of, standing, waiting_for};
 pub use stats::{ReviewStats, Reviewing, review_stats};
 pub use status::{
     CruiseStatus, DomainVerdict, cruise_status, domain_verdicts, is_cruise, is_fix_unreviewed,

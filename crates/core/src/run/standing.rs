@@ -1,10 +1,14 @@
 //! Decides who must act on a run: the one rule behind lists, pages and status texts.
 
 use super::flow::{need, root_id};
-use super::model::{Effect, Flow, Outcome, OutcomeStatus, Phase, Run, Stage, TaskState, Timer};
+use super::model::{
+    Effect, Flow, Objected, Outcome, OutcomeStatus, Phase, Run, Stage, TaskState, Timer,
+};
 use super::needs::{Need, is_of_plan};
 use super::status::{cruise_status, is_cruise, paused_for, waits_for_person};
+use crate::ids::RunId;
 use crate::problem::command_in;
+use serde::Serialize;
 
 /// How a run stands: who must act, why, and with which command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +49,73 @@ impl Group {
     }
 }
 
+/// The state of a run as every list and page names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum State {
+    /// Drive or an agent works on it.
+    Running,
+    /// It goes on by itself, once what it waits for comes.
+    Waiting,
+    /// It goes on once a person acts.
+    NeedsYou,
+    /// It did what it was started for.
+    Succeeded,
+    /// It did not.
+    Failed,
+    /// A time limit ended it.
+    TimedOut,
+    /// A person stopped it.
+    Cancelled,
+}
+
+impl State {
+    /// All of them.
+    pub const ALL: [State; 7] = [
+        State::Running,
+        State::Waiting,
+        State::NeedsYou,
+        State::Succeeded,
+        State::Failed,
+        State::TimedOut,
+        State::Cancelled,
+    ];
+
+    /// The state that follows from how the run stands.
+    pub fn of(run: &Run, its: &Standing) -> Self {
+        match (&run.outcome, its.group) {
+            (Some(outcome), _) => State::ended(outcome.status),
+            (None, Group::NeedsYou) => State::NeedsYou,
+            (None, Group::Waiting) => State::Waiting,
+            (None, Group::Working | Group::Done) => State::Running,
+        }
+    }
+
+    /// The state of a run that ended like this.
+    pub fn ended(status: OutcomeStatus) -> Self {
+        match status {
+            OutcomeStatus::Succeeded => State::Succeeded,
+            OutcomeStatus::Failed => State::Failed,
+            OutcomeStatus::TimedOut => State::TimedOut,
+            OutcomeStatus::Cancelled => State::Cancelled,
+            OutcomeStatus::NeedsHuman => State::NeedsYou,
+        }
+    }
+
+    /// The words for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Running => "running",
+            State::Waiting => "waiting",
+            State::NeedsYou => "waiting for you",
+            State::Succeeded => "succeeded",
+            State::Failed => "failed",
+            State::TimedOut => "timed out",
+            State::Cancelled => "cancelled",
+        }
+    }
+}
+
 /// How a run stands. `children` are the states of its child runs, as far as they are known; without
 /// them the reports that the run has of them decide.
 pub fn standing(run: &Run, children: &[Run]) -> Standing {
@@ -81,6 +152,28 @@ impl Standing {
             },
         }
     }
+}
+
+/// The root of the tree that a run belongs to.
+pub fn root_of(run: &RunId) -> RunId {
+    RunId::new(root_id(run))
+}
+
+/// What a run waits for and the command that ends the wait, in one text; `None` while it works, and once it
+/// is over for good.
+pub fn waiting_for(run: &Run, its: &Standing) -> Option<String> {
+    if let Some(why) = waits_for_person(run) {
+        return Some(why);
+    }
+    let is_wait = match its.group {
+        Group::NeedsYou | Group::Waiting => run.is_active(),
+        Group::Working | Group::Done => false,
+    };
+    let reason = its.reason.clone().filter(|_| is_wait)?;
+    Some(match &its.command {
+        Some(command) if !reason.contains(command.as_str()) => format!("{reason}; `{command}`"),
+        Some(_) | None => reason,
+    })
 }
 
 fn resume_command(run: &Run) -> String {
@@ -135,13 +228,12 @@ fn of_cruise(run: &Run, children: &[Run]) -> Standing {
         .filter(|child| child.is_active())
         .map(|child| of_child(run, child))
         .collect();
-    if let Some(one) = known.iter().find(|one| one.group == Group::NeedsYou) {
-        return one.clone();
-    }
-    if run.shutdown.is_none()
-        && let Some(asked) = reported(run)
-    {
-        return asked;
+    // What is being ended asks nobody for anything.
+    if run.shutdown.is_none() {
+        let asks = known.iter().find(|one| one.group == Group::NeedsYou);
+        if let Some(asks) = asks.cloned().or_else(|| reported(run)) {
+            return asks;
+        }
     }
     let is_idle = run.pending.is_empty() && !run.timers.contains_key(&Timer::Retry);
     if is_idle && !known.is_empty() {
@@ -185,6 +277,10 @@ fn of_phase(run: &Run, phase: &Phase) -> Standing {
         return paused(run).unwrap_or_else(|| working(run));
     }
     if run.awaits_approval() {
+        // A question to a person comes before the approval of what may change by its answer.
+        if let Some(asked) = asked(phase) {
+            return asked;
+        }
         return Standing {
             group: Group::NeedsYou,
             reason: Some("the plan waits for your approval or comments".to_owned()),
@@ -204,14 +300,15 @@ fn of_phase(run: &Run, phase: &Phase) -> Standing {
     if let Some(need) = Need::of_phase(run) {
         return of_need(need);
     }
-    let is_watching = matches!(phase.stage, Stage::Watching | Stage::Polling);
-    if is_watching && let Some(asked) = phase.ledger.questions().next() {
-        let reason = format!("{} was asked a question ({})", asked.author, asked.id());
-        return Standing {
-            group: Group::NeedsYou,
-            reason: Some(reason),
-            command: None,
-        };
+    let is_watching = phase.stage == Stage::Watching;
+    if is_watching && let Some(asked) = asked(phase) {
+        return asked;
+    }
+    if is_watching
+        && phase.watch.trouble.is_none()
+        && let Some(objected) = phase.watch.objections.first()
+    {
+        return of_objection(objected);
     }
     if is_watching {
         let status = cruise_status(run);
@@ -222,6 +319,31 @@ fn of_phase(run: &Run, phase: &Phase) -> Standing {
         };
     }
     working(run)
+}
+
+/// A question of a fixer that nobody has answered.
+fn asked(phase: &Phase) -> Option<Standing> {
+    let asked = phase.ledger.questions().next()?;
+    let reason = format!("{} was asked a question ({})", asked.author, asked.id());
+    Some(Standing {
+        group: Group::NeedsYou,
+        reason: Some(reason),
+        command: None,
+    })
+}
+
+/// A request for changes stands until the person who made it takes it back.
+fn of_objection(objected: &Objected) -> Standing {
+    let place = objected.url.as_ref();
+    let place = place.map_or_else(String::new, |url| format!(" ({url})"));
+    Standing {
+        group: Group::NeedsYou,
+        reason: Some(format!(
+            "{} requested changes, and approves or dismisses that review{place}",
+            objected.by
+        )),
+        command: None,
+    }
 }
 
 /// What waits for something that comes by itself.

@@ -9,7 +9,7 @@ use crate::ids::{EffectKey, RunId};
 use crate::process::missing_essentials;
 use crate::run::{
     Ask, ChildReport, ChildState, ContractCheck, Effect, EffectResult, Event, Flow, ForgeAnswer,
-    Group, LineAct, LineAnswer, Note, Outcome, OutcomeStatus, Receipt, ReceiptResult, Run,
+    LineAct, LineAnswer, Note, Outcome, OutcomeStatus, Receipt, ReceiptResult, Run, State,
     standing, step,
 };
 use crate::steering::named;
@@ -65,27 +65,14 @@ pub fn first_line(text: &str) -> String {
     format!("{kept}…")
 }
 
-/// The words for how a run stands.
+/// The words for how a run stands, as far as the run itself shows it.
 pub fn describe_state(run: &Run) -> &'static str {
-    match &run.outcome {
-        Some(outcome) => describe_status(outcome.status),
-        None => match standing(run, &[]).group {
-            Group::NeedsYou => describe_status(OutcomeStatus::NeedsHuman),
-            Group::Waiting => "waiting",
-            Group::Working | Group::Done => "running",
-        },
-    }
+    State::of(run, &standing(run, &[])).as_str()
 }
 
 /// The word for how a run ended.
 pub fn describe_status(status: OutcomeStatus) -> &'static str {
-    match status {
-        OutcomeStatus::Succeeded => "succeeded",
-        OutcomeStatus::Failed => "failed",
-        OutcomeStatus::TimedOut => "timed out",
-        OutcomeStatus::Cancelled => "cancelled",
-        OutcomeStatus::NeedsHuman => "waiting for you",
-    }
+    State::ended(status).as_str()
 }
 
 /// What a run decided to do and a person wants to know.

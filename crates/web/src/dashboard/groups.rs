@@ -5,10 +5,11 @@ use super::html::{Html, clip};
 use super::page::{Refresh, ago, command, page, part};
 use super::words::{cost, kind, pull_request, title};
 use drive_core::Problem;
-use drive_core::run::{Group, OutcomeStatus, Run, Standing, standing};
+use drive_core::run::{Group, OutcomeStatus, Run, Standing, State, standing};
 use drive_core::time::Timestamp;
-use drive_core::timeline::{describe_state, first_line};
-use drive_engine::ports::{Liveness, RunFilter, Store};
+use drive_core::timeline::first_line;
+use drive_engine::lease;
+use drive_engine::ports::{RunFilter, Store};
 use std::collections::BTreeMap;
 
 /// Runs that are read: active ones, and the newest of all.
@@ -77,6 +78,13 @@ pub(super) fn stands(sources: &Sources, run: &Run) -> Result<(Standing, Vec<Run>
     Ok((standing, children))
 }
 
+/// How each of these runs stands.
+pub(super) fn standings(sources: &Sources, runs: &[Run]) -> Result<Vec<Standing>, Problem> {
+    let each = runs.iter();
+    each.map(|run| with_owner(sources, run, standing(run, &[])))
+        .collect()
+}
+
 fn children(store: &dyn Store, run: &Run) -> Result<Vec<Run>, Problem> {
     let mut children = Vec::new();
     for id in run.children.keys() {
@@ -85,15 +93,8 @@ fn children(store: &dyn Store, run: &Run) -> Result<Vec<Run>, Problem> {
     Ok(children)
 }
 
-/// A child is owned by whoever owns its root.
 fn with_owner(sources: &Sources, run: &Run, its: Standing) -> Result<Standing, Problem> {
-    let is_idle = matches!(its.group, Group::NeedsYou | Group::Done);
-    if is_idle || run.parent().is_some() || run.request.is_none() {
-        return Ok(its);
-    }
-    let owner = sources.runs.owner(&run.id)?;
-    let lives = owner.is_some_and(|owner| sources.whoami.liveness(&owner) != Liveness::Dead);
-    Ok(if lives { its } else { its.without_owner(run) })
+    lease::with_owner(sources.runs.as_ref(), sources.whoami.as_ref(), run, its)
 }
 
 fn section(html: &mut Html, group: Group, rows: &[&Row], now: Timestamp) {
@@ -163,7 +164,7 @@ fn tell_row(html: &mut Html, row: &Row, now: Timestamp) {
 pub(super) fn tell_standing(html: &mut Html, run: &Run, its: &Standing) {
     html.raw("<p><strong class=\"state ");
     html.raw(colour(run, its.group)).raw("\">");
-    html.text(state(run, its)).raw("</strong>");
+    html.text(State::of(run, its).as_str()).raw("</strong>");
     if let Some(reason) = &its.reason {
         html.raw(": ").text(clip(reason, REASON));
     }
@@ -179,16 +180,6 @@ pub(super) fn tell_standing(html: &mut Html, run: &Run, its: &Standing) {
     }
     if let Some(next) = &its.command {
         command(html, next);
-    }
-}
-
-/// The state in words; a run that nobody owns is not running.
-pub(super) fn state(run: &Run, its: &Standing) -> &'static str {
-    match (&run.outcome, its.group) {
-        (Some(_), _) => describe_state(run),
-        (None, Group::NeedsYou) => "waiting for you",
-        (None, Group::Working | Group::Done) => "running",
-        (None, Group::Waiting) => "waiting",
     }
 }
 
@@ -232,19 +223,19 @@ fn colour(run: &Run, group: Group) -> &'static str {
 }
 
 /// The child runs of a root, on its page.
-pub(super) fn tell_children(html: &mut Html, root: &Run, children: &[Run]) {
+pub(super) fn tell_children(html: &mut Html, root: &Run, children: &[Run], standings: &[Standing]) {
     if children.is_empty() {
         return;
     }
     html.raw("<h2>Child runs</h2>\n");
     let columns = &["run", "works on", "state", "reason", "cost"];
     html.table(columns, |rows| {
-        for child in children.iter().take(ROWS) {
-            let its = standing(child, &[]);
+        for (child, its) in children.iter().zip(standings).take(ROWS) {
             rows.row(|row| {
                 row.cell_with(|html| html.link("/runs/", child.id.as_str(), &child.id));
                 let task = root.children.get(&child.id).map(|one| one.task.as_str());
-                row.cell(task.unwrap_or_default()).cell(state(child, &its));
+                row.cell(task.unwrap_or_default());
+                row.cell(State::of(child, its).as_str());
                 row.cell(its.reason.as_deref().map(first_line).unwrap_or_default());
                 row.cell(cost(child).unwrap_or_default());
             });

@@ -2,7 +2,7 @@
 
 use super::cruise::{tell_cruise, tell_plan};
 use super::forms::{Forms, notice, of_run};
-use super::groups::{stands, tell_children, tell_standing};
+use super::groups::{standings, stands, tell_children, tell_standing};
 use super::html::{Html, clip, newest, percent_encoded};
 use super::page::{Refresh, instant, left_out, page, part};
 use super::record::{tell_record, tokens};
@@ -11,8 +11,8 @@ use super::{Sources, Visit};
 use drive_core::Problem;
 use drive_core::ids::RunId;
 use drive_core::process::missing_layers;
-use drive_core::run::{Flow, Run, cruise_status, paused_for, waits_for_person};
-use drive_core::timeline::{describe_state, timeline};
+use drive_core::run::{Flow, Run, Standing, State, cruise_status, waiting_for};
+use drive_core::timeline::timeline;
 use drive_engine::ports::Entry;
 
 /// Characters of a task on its own page.
@@ -32,6 +32,7 @@ pub(super) fn show_page(
     };
     let journal = sources.runs.journal(&id)?;
     let (standing, children) = stands(sources, &run)?;
+    let standings = standings(sources, &children)?;
     let name = format!("{}: {}", kind(&run), title(&run));
     let refresh = if run.is_active() {
         Refresh::Form(format!("/runs/{}/events", percent_encoded(run.id.as_str())))
@@ -54,18 +55,18 @@ pub(super) fn show_page(
             if let Flow::Cruise { .. } = &run.flow {
                 tell_cruise(html, &run);
             }
-            tell_children(html, &run, &children);
+            tell_children(html, &run, &children, &standings);
             events(html, &run.id, &journal);
         });
         part(html, "details", |html| {
-            details(html, &run);
+            details(html, &run, &standing);
         });
     })))
 }
 
-fn details(html: &mut Html, run: &Run) {
+fn details(html: &mut Html, run: &Run, its: &Standing) {
     html.raw("<h2>Details</h2>\n");
-    facts(html, run);
+    facts(html, run, its);
     let task = run.request.as_ref().map_or("", |request| &request.task);
     html.raw("<h2>Task</h2>\n").element("pre", clip(task, TASK));
     commits(html, run);
@@ -76,7 +77,7 @@ fn details(html: &mut Html, run: &Run) {
     }
 }
 
-fn facts(html: &mut Html, run: &Run) {
+fn facts(html: &mut Html, run: &Run, its: &Standing) {
     let request = run.request.as_ref();
     let outcome = run.outcome.as_ref();
     html.raw("<dl>\n");
@@ -86,18 +87,20 @@ fn facts(html: &mut Html, run: &Run) {
         html.link("/runs/", parent.run.as_str(), &parent.run);
         html.raw("</dd>\n");
     }
-    html.fact("state", Some(describe_state(run)));
+    html.fact("state", Some(State::of(run, its).as_str()));
     html.fact("kind", Some(kind(run)));
     if let Some(cruise) = cruise_status(run) {
         html.fact("phase", Some(phase(cruise.phase)));
         html.fact("step", Some(cruise.state));
-        html.fact("waiting for", cruise.waiting_for);
+        html.fact(
+            "waiting for",
+            cruise.waiting_for.or_else(|| waiting_for(run, its)),
+        );
         html.fact("next poll", cruise.next_poll_at.map(instant));
         html.fact("pending comments", Some(cruise.pending_comments));
         html.fact("fixer rounds", Some(cruise.rounds));
     } else {
-        let wait = waits_for_person(run).or_else(|| paused_for(run));
-        html.fact("waiting for", wait);
+        html.fact("waiting for", waiting_for(run, its));
     }
     html.fact("repository", request.map(|request| request.repo.display()));
     html.fact("agent", request.map(|request| &request.agent));

@@ -62,7 +62,7 @@ pub(super) struct RunArgs {
     #[arg(long, requires = "plan_file", conflicts_with = "build_only")]
     review_plan: bool,
 
-    /// Approve the plan once all reviews approve it
+    /// Approve the plan once every required domain has approved this very commit
     #[arg(long, conflicts_with = "build_only")]
     auto_approve: bool,
 

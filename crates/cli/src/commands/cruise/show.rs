@@ -37,13 +37,15 @@ pub(super) fn list(app: &App, all: bool) -> Outcome {
     let runs = find::all(&store, filter)?;
     let runs = runs.into_iter().map(|run| shown(&store, run));
     let runs = runs.collect::<Result<Vec<Run>, Problem>>()?;
-    let mut text = table(&runs, app.now(), app.output().look());
+    let is_owned = |run: &Run| living_owner(&store, run).is_some();
+    let mut text = table(&runs, is_owned, app.now(), app.output().look());
     if runs.is_empty() {
         text.push_str("no cruises; start one with `drive cruise run TASK`\n");
     }
     let begun = runs.iter().filter_map(|run| {
         let status = cruise_status(run)?;
-        Some(CruiseSummary::new(run, Some(&status)))
+        let owner = living_owner(&store, run);
+        Some(CruiseSummary::new(run, Some(&status), owner.as_ref()))
     });
     let document = CruisesDocument {
         cruises: begun.collect(),
@@ -64,8 +66,8 @@ const COLUMNS: [Column; 8] = [
 ];
 
 /// One line a cruise, and one for each that waits.
-fn table(runs: &[Run], now: Timestamp, look: Look) -> String {
-    let begun = |run| Some((run, cruise_status(run)?));
+fn table(runs: &[Run], is_owned: impl Fn(&Run) -> bool, now: Timestamp, look: Look) -> String {
+    let begun = |run| Some((run, unless_idle(run, cruise_status(run)?, is_owned(run))));
     let all: Vec<(&Run, CruiseStatus)> = runs.iter().filter_map(begun).collect();
     let row = |(run, status): &(&Run, CruiseStatus)| {
         let pr = run.work.pull_request.as_ref();
@@ -94,6 +96,22 @@ fn table(runs: &[Run], now: Timestamp, look: Look) -> String {
         }
     }
     text
+}
+
+/// A cruise that no process owns does nothing, whatever it did last.
+fn unless_idle(run: &Run, status: CruiseStatus, is_owned: bool) -> CruiseStatus {
+    if is_owned || run.outcome.is_some() {
+        return status;
+    }
+    let resume = format!("`drive cruise resume {}`: no process owns it", run.id);
+    CruiseStatus {
+        state: "no owner".to_owned(),
+        waiting_for: Some(match status.waiting_for {
+            Some(wait) => format!("{resume}; then {wait}"),
+            None => resume,
+        }),
+        ..status
+    }
 }
 
 /// While a cruise plans, the run that does is what people want to see, under the name of the cruise.

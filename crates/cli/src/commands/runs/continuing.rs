@@ -1,6 +1,7 @@
 //! `drive runs continue`: gives a run that has ended more to do.
 
-use super::resume::{Ready, agents, no_request, require, require_branch};
+use super::pick;
+use super::resume::{Ready, agents, no_request, require_branch};
 use crate::answer::Outcome;
 use crate::app::App;
 use crate::commands::preflight::require_ready;
@@ -9,27 +10,43 @@ use crate::task::load_task;
 use crate::wiring::Wiring;
 use clap::Args;
 use drive_core::forge::PrState;
+use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::Run;
+use drive_core::run::{Run, require_continuable};
+use drive_engine::ports::Store;
 use drive_engine::{resume, start};
 
 /// The arguments of `drive runs continue`.
 #[derive(Debug, Args)]
 pub(super) struct ContinueArgs {
-    /// Id of the run
-    #[arg(value_name = "ID")]
-    id: String,
+    /// Id of the run [default: the only one that fits] and what to do; `-` reads it from standard input
+    #[arg(value_name = "[ID] TASK", num_args = 1..=2, required = true)]
+    words: Vec<String>,
+}
 
-    /// What to do besides; `-` reads it from standard input
-    #[arg(value_name = "TASK")]
-    task: String,
+impl ContinueArgs {
+    /// The id, where one is given, and the task.
+    fn split(&self, app: &App) -> Result<(Option<&str>, &str), Problem> {
+        match self.words.as_slice() {
+            [id, task, ..] => Ok((Some(id), task)),
+            [one] if app.store()?.load(&RunId::new(one))?.is_some() => Err(Problem::new(
+                Kind::TaskEmpty,
+                format!("nothing to do is given for run `{one}`"),
+            )
+            .hint(format!("say it: `drive runs continue {one} TASK`"))),
+            [task] => Ok((None, task)),
+            [] => Ok((None, "")),
+        }
+    }
 }
 
 /// Lets an agent build on the branch of a run.
 pub(super) fn give_more(app: &App, wiring: &Wiring, args: &ContinueArgs) -> Outcome {
-    let found = require(app, &args.id)?;
+    let (id, task) = args.split(app)?;
+    let fits = |run: &Run| require_continuable(run).is_ok();
+    let found = pick::only(app, id, "given more to do", fits)?;
     resume::check_more(&found, wiring.journal(), &wiring.whoami)?;
-    let task = load_task(&args.task, app.cancel()?)?;
+    let task = load_task(task, app.cancel()?)?;
     start::check_task(&task)?;
     let request = found.request.clone().ok_or_else(|| no_request(&found))?;
     let folder = &request.repo;

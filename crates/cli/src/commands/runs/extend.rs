@@ -1,6 +1,6 @@
 //! `drive runs extend`: raises the limits of a run.
 
-use super::resume;
+use super::{pick, resume};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::cruise::extend_limits;
@@ -11,14 +11,14 @@ use drive_adapters::entropy::random_u32;
 use drive_core::agent::{Budget, Cost};
 use drive_core::ids::DedupeKey;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{Ask, Event, Run, is_cruise};
+use drive_core::run::{Ask, Event, NotResumable, Run, is_cruise, require_resumable};
 use drive_engine::journal::Journal;
 use drive_engine::ports::{Owner, Store};
 
 /// The arguments of `drive runs extend`.
 #[derive(Debug, Args)]
 pub(super) struct ExtendArgs {
-    /// Id of the run; optional if there is only one cruise
+    /// Id of the run [default: the only one of this repository that runs or used up a limit]
     #[arg(value_name = "ID")]
     id: Option<String>,
 
@@ -45,18 +45,25 @@ pub(super) fn extend(app: &App, args: &ExtendArgs) -> Outcome {
         tokens: args.tokens,
         cost,
     };
-    if let Some(id) = &args.id {
-        let run = resume::require(app, id)?;
-        require_root(&run, args)?;
-        if !is_cruise(&run) {
-            require_no_rounds(args)?;
-            return match app.store()?.owner(&run.id)? {
-                Some(owner) if run.is_active() => tell_owner(app, &run, budget, &owner),
-                Some(_) | None => resume::go_on(app, &run, Some(budget)),
-            };
-        }
+    let has_rounds = |run: &Run| args.rounds.is_none() || is_cruise(run);
+    let fits = |run: &Run| is_limited(run) && has_rounds(run);
+    let run = pick::only(app, args.id.as_deref(), "extended", fits)?;
+    require_root(&run, args)?;
+    if !is_cruise(&run) {
+        require_no_rounds(args)?;
+        return match app.store()?.owner(&run.id)? {
+            Some(owner) if run.is_active() => tell_owner(app, &run, budget, &owner),
+            Some(_) | None => resume::go_on(app, &run, Some(budget)),
+        };
     }
-    extend_limits(app, args.id.as_deref(), budget, args.rounds.unwrap_or(0))
+    let id = Some(run.id.as_str());
+    extend_limits(app, id, budget, args.rounds.unwrap_or(0))
+}
+
+/// Whether a run goes on with more, now or later.
+fn is_limited(run: &Run) -> bool {
+    let is_over_budget = require_resumable(run, None) == Err(NotResumable::OverBudget);
+    run.parent().is_none() && (run.is_active() || is_over_budget)
 }
 
 /// Journals the larger budget of a team or spawn that another process works on. A run that has ended

@@ -10,12 +10,14 @@ use crate::table::{Cell, Column, Tone, age, length, render};
 use crate::wiring::Wiring;
 use clap::{Args, ValueEnum};
 use drive_core::agent::answer::title_of;
+use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{OutcomeStatus, Run, RunKind, paused_for, waits_for_person};
+use drive_core::run::{Group, Run, RunKind, Standing, State, standing, waiting_for};
 use drive_core::time::Timestamp;
-use drive_core::timeline::describe_state;
 use drive_core::verify::{Overall, Verification, render as verdict};
+use drive_engine::lease;
 use drive_engine::ports::{RunFilter, Store};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -38,9 +40,9 @@ pub(super) struct ListArgs {
     #[arg(long)]
     all: bool,
 
-    /// Show only runs in this state
+    /// Show only runs in this state; `active` shows all that have not ended
     #[arg(long, value_enum)]
-    state: Option<State>,
+    state: Option<Wanted>,
 
     /// Show only runs of this command
     #[arg(long, value_enum)]
@@ -52,9 +54,11 @@ pub(super) struct ListArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum State {
+enum Wanted {
+    Active,
     Running,
     Waiting,
+    NeedsYou,
     Succeeded,
     Failed,
     TimedOut,
@@ -72,10 +76,14 @@ enum Command {
 /// What is shown.
 struct Listed {
     runs: Vec<Run>,
+    standings: Standings,
     verifications: Vec<Verification>,
     /// Whether runs of several repositories are among them.
     everywhere: bool,
 }
+
+/// How each run stands.
+type Standings = BTreeMap<RunId, Standing>;
 
 pub(super) fn list(app: &App, wiring: &Wiring, args: &ListArgs) -> Outcome {
     if args.watch {
@@ -84,7 +92,10 @@ pub(super) fn list(app: &App, wiring: &Wiring, args: &ListArgs) -> Outcome {
     let listed = load(app, wiring, args)?;
     let text = text(&listed, app.now(), app.output().look());
     let document = RunsDocument {
-        runs: listed.runs.iter().map(RunSummary::from).collect(),
+        runs: listed
+            .each()
+            .map(|(run, its)| RunSummary::standing(run, its))
+            .collect(),
         verifications: listed
             .verifications
             .iter()
@@ -134,37 +145,65 @@ fn load(app: &App, wiring: &Wiring, args: &ListArgs) -> Result<Listed, Problem> 
     } else {
         Vec::new()
     };
+    let (runs, standings) = args.runs(wiring, here.as_ref())?;
     Ok(Listed {
-        runs: args.runs(&wiring.store, here.as_ref())?,
+        runs,
+        standings,
         verifications,
         everywhere: here.is_none(),
     })
 }
 
+impl Listed {
+    /// The runs with how they stand.
+    fn each(&self) -> impl Iterator<Item = (&Run, &Standing)> {
+        let runs = self.runs.iter();
+        runs.filter_map(|run| Some((run, self.standings.get(&run.id)?)))
+    }
+}
+
+/// How each run stands, with what its children show and whether a process owns it.
+fn standings(wiring: &Wiring, runs: &[Run]) -> Result<Standings, Problem> {
+    let (store, whoami) = (&wiring.store, &wiring.whoami);
+    let of = |run: &Run| {
+        let its = lease::with_owner(store, whoami, run, standing(run, runs))?;
+        Ok((run.id.clone(), its))
+    };
+    runs.iter().map(of).collect()
+}
+
 impl ListArgs {
     /// The newest runs that are wanted, with their children: more are read only while some are missing.
-    fn runs(&self, store: &dyn Store, here: Option<&PathBuf>) -> Result<Vec<Run>, Problem> {
+    fn runs(
+        &self,
+        wiring: &Wiring,
+        here: Option<&PathBuf>,
+    ) -> Result<(Vec<Run>, Standings), Problem> {
         let mut most = self.limit;
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         loop {
-            let mut runs = store.list(RunFilter::All, most)?;
+            let mut runs = wiring.store.list(RunFilter::All, most)?;
             let is_all = runs.len() < usize::try_from(most).unwrap_or(usize::MAX);
             runs.retain(|run| here.is_none_or(|here| git_dir_of(run).as_ref() == Some(here)));
             let is_last = is_all || most >= MOST;
-            if let Some(newest) = tree::newest(&runs, limit, is_last, |run| self.wants(run)) {
-                return Ok(newest);
+            let standings = standings(wiring, &runs)?;
+            let wants = |run: &Run| self.wants(run, standings.get(&run.id));
+            if let Some(newest) = tree::newest(&runs, limit, is_last, wants) {
+                return Ok((newest, standings));
             }
             most = most.saturating_mul(8).clamp(1, MOST);
         }
     }
 
-    fn wants(&self, run: &Run) -> bool {
+    fn wants(&self, run: &Run, its: Option<&Standing>) -> bool {
         let kind = run.request.as_ref().map(|request| match &request.kind {
             RunKind::Spawn => Command::Spawn,
             RunKind::Team(_) => Command::SpawnTeam,
             RunKind::Cruise(_) | RunKind::Build(_) => Command::Cruise,
         });
-        self.state.is_none_or(|state| state == State::of(run))
+        let is_in = |wanted: Wanted| its.is_some_and(|its| wanted.includes(State::of(run, its)));
+        let is_active = run.is_active() && self.state == Some(Wanted::Active);
+        (is_active || self.state.is_none_or(is_in))
             && self.kind.is_none_or(|wanted| kind == Some(wanted))
     }
 
@@ -177,27 +216,27 @@ impl ListArgs {
     }
 }
 
-impl State {
-    fn of(run: &Run) -> Self {
-        match run.outcome.as_ref().map(|outcome| outcome.status) {
-            Some(OutcomeStatus::Succeeded) => State::Succeeded,
-            Some(OutcomeStatus::Failed) => State::Failed,
-            Some(OutcomeStatus::TimedOut) => State::TimedOut,
-            Some(OutcomeStatus::Cancelled) => State::Cancelled,
-            Some(OutcomeStatus::NeedsHuman) => State::Waiting,
-            None if waits_for_person(run).is_some() => State::Waiting,
-            None => State::Running,
+impl Wanted {
+    fn includes(self, state: State) -> bool {
+        match state {
+            State::Running => self == Wanted::Running,
+            State::Waiting => self == Wanted::Waiting,
+            State::NeedsYou => self == Wanted::NeedsYou,
+            State::Succeeded => self == Wanted::Succeeded,
+            State::Failed => self == Wanted::Failed,
+            State::TimedOut => self == Wanted::TimedOut,
+            State::Cancelled => self == Wanted::Cancelled,
         }
     }
+}
 
-    fn tone(self) -> Tone {
-        match self {
-            State::Running => Tone::Working,
-            State::Waiting => Tone::Waiting,
-            State::Succeeded => Tone::Good,
-            State::Failed | State::TimedOut => Tone::Bad,
-            State::Cancelled => Tone::Plain,
-        }
+fn tone(state: State) -> Tone {
+    match state {
+        State::Running => Tone::Working,
+        State::Waiting | State::NeedsYou => Tone::Waiting,
+        State::Succeeded => Tone::Good,
+        State::Failed | State::TimedOut => Tone::Bad,
+        State::Cancelled => Tone::Plain,
     }
 }
 
@@ -216,7 +255,10 @@ const COLUMNS: [Column; 8] = [
 fn text(listed: &Listed, now: Timestamp, look: Look) -> String {
     let runs = tree::in_order(&listed.runs).into_iter();
     let mut rows: Vec<[Cell; 8]> = runs
-        .map(|(depth, run)| row(run, depth, listed.everywhere, now))
+        .filter_map(|(depth, run)| {
+            let state = State::of(run, listed.standings.get(&run.id)?);
+            Some(row(run, state, depth, listed.everywhere, now))
+        })
         .collect();
     rows.extend(listed.verifications.iter().map(|one| verified(one, now)));
     let mut text = render(COLUMNS, &rows, look);
@@ -227,24 +269,20 @@ fn text(listed: &Listed, now: Timestamp, look: Look) -> String {
             "no runs of this repository; `drive runs list --all` shows those of all\n"
         });
     }
-    let waits: Vec<(&Run, String)> = listed
-        .runs
-        .iter()
-        .filter_map(|run| Some((run, wait_of(run)?)))
-        .collect();
-    for (run, why) in waits {
-        let why = Cell::new(&why);
-        let _ = writeln!(text, "{}: {}", run.id, why.text());
+    for (run, its) in listed.each() {
+        if let Some(why) = waiting_for(run, its) {
+            let why = Cell::new(&why);
+            let whom = match its.group {
+                Group::Waiting => "waiting for ",
+                Group::NeedsYou | Group::Working | Group::Done => "",
+            };
+            let _ = writeln!(text, "{}: {whom}{}", run.id, why.text());
+        }
     }
     text
 }
 
-fn wait_of(run: &Run) -> Option<String> {
-    let retry = || paused_for(run).map(|wait| format!("waiting for {wait}"));
-    waits_for_person(run).or_else(retry)
-}
-
-fn row(run: &Run, depth: usize, everywhere: bool, now: Timestamp) -> [Cell; 8] {
+fn row(run: &Run, state: State, depth: usize, everywhere: bool, now: Timestamp) -> [Cell; 8] {
     let request = run.request.as_ref();
     let ended = run.outcome.as_ref().map(|outcome| outcome.ended_at);
     let took = run.started_at.map(|from| {
@@ -260,7 +298,7 @@ fn row(run: &Run, depth: usize, everywhere: bool, now: Timestamp) -> [Cell; 8] {
     });
     [
         Cell::new(format!("{}{}", "  ".repeat(depth), run.id)),
-        Cell::toned(describe_state(run), State::of(run).tone()),
+        Cell::toned(state.as_str(), tone(state)),
         Cell::new(run.started_at.map_or(String::new(), |at| age(at, now))),
         Cell::new(took.unwrap_or_default()),
         Cell::new(cost.unwrap_or_default()),

@@ -5,6 +5,7 @@ mod continuing;
 mod extend;
 mod list;
 pub(super) mod logs;
+mod pick;
 mod rendered;
 mod resume;
 mod retry;
@@ -19,11 +20,11 @@ use crate::documents::{JournalLine, RunDetailDocument, RunSummary};
 use crate::output::Printable;
 use crate::wiring::Wiring;
 use clap::{Args, Subcommand};
-use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{Run, paused_for, waits_for_person};
-use drive_core::timeline::{describe_state, timeline};
-use drive_engine::ports::{RunFilter, Store};
+use drive_core::run::{Group, Run, Standing, State, standing, waiting_for, waits_for_person};
+use drive_core::timeline::timeline;
+use drive_engine::lease;
+use drive_engine::ports::Store;
 use std::fmt::Write;
 
 /// The arguments of `drive runs`.
@@ -39,15 +40,15 @@ enum RunsCommand {
     List(list::ListArgs),
     /// Show a run and its events, or the report of a verification
     Show {
-        /// Id of the run [default: the newest]
+        /// Id of the run [default: the newest of this repository]
         #[arg(value_name = "ID")]
         id: Option<String>,
     },
     /// Continue a run that was stopped (Ctrl-C) or killed
     Resume {
-        /// Id of the run
+        /// Id of the run [default: the only one of this repository that can be continued]
         #[arg(value_name = "ID")]
-        id: String,
+        id: Option<String>,
     },
     /// Give an ended run another task, on its branch and its pull request
     Continue(continuing::ContinueArgs),
@@ -55,15 +56,15 @@ enum RunsCommand {
     Stop(stop::StopArgs),
     /// Start a failed run again, as a new run from the current tip of its base
     Retry {
-        /// Id of the run
+        /// Id of the run [default: the only one of this repository that ended without success]
         #[arg(value_name = "ID")]
-        id: String,
+        id: Option<String>,
     },
     /// Raise the limits of a run and continue it
     Extend(extend::ExtendArgs),
     /// Print what a run's agents did
     Logs {
-        /// Id of the run [default: the newest]
+        /// Id of the run [default: the newest of this repository]
         #[arg(value_name = "ID")]
         id: Option<String>,
         /// Keep printing until the run ends
@@ -79,22 +80,22 @@ pub(crate) fn run(args: &RunsArgs, app: &App) -> Outcome {
     let settings = &app.settings()?.settings;
     let wiring = Wiring::new(app, settings, &app.start_dir()?)?;
     match &args.command {
-        RunsCommand::Resume { id } => resume::run(app, id),
+        RunsCommand::Resume { id } => resume::run(app, &wiring, id.as_deref()),
         RunsCommand::Continue(args) => continuing::give_more(app, &wiring, args),
         RunsCommand::Extend(args) => extend::extend(app, args),
         RunsCommand::Stop(args) => stop::stop(app, &wiring, args),
-        RunsCommand::Retry { id } => retry::retry(app, id),
+        RunsCommand::Retry { id } => retry::retry(app, id.as_deref()),
         RunsCommand::List(args) => list::list(app, &wiring, args),
         RunsCommand::Show { id } => match verifications::asked_for(app, &wiring, id.as_deref())? {
             Some(report) => verifications::show(&report),
-            None => show(&wiring, &find(app, &wiring, id.as_deref())?),
+            None => show(&wiring, &find(app, id.as_deref())?),
         },
         RunsCommand::Logs {
             id,
             follow: follows,
             options,
         } => {
-            let run = find(app, &wiring, id.as_deref())?;
+            let run = find(app, id.as_deref())?;
             if *follows {
                 follow(app, &wiring, run, options)
             } else {
@@ -105,11 +106,16 @@ pub(crate) fn run(args: &RunsArgs, app: &App) -> Outcome {
 }
 
 fn show(wiring: &Wiring, run: &Run) -> Outcome {
-    let mut text = format!("run {}: {}\n", run.id, describe_state(run));
+    let its = stands(wiring, run)?;
+    let state = State::of(run, &its);
+    let mut text = format!("run {}: {}\n", run.id, state.as_str());
     let waits = waits_for_person(run);
-    let of_person = || waits.as_ref().map(|why| format!("you: {why}"));
-    if let Some(wait) = paused_for(run).or_else(of_person) {
-        let _ = writeln!(text, "waiting  for {wait}");
+    if let Some(wait) = waiting_for(run, &its) {
+        let whom = match its.group {
+            Group::NeedsYou => "you: ",
+            Group::Working | Group::Waiting | Group::Done => "",
+        };
+        let _ = writeln!(text, "waiting  for {whom}{wait}");
     }
     for (id, child) in &run.children {
         let _ = writeln!(text, "{}", tree::child_line(id, child));
@@ -128,22 +134,29 @@ fn show(wiring: &Wiring, run: &Run) -> Outcome {
         let _ = writeln!(text, "{problem}");
     }
     let document = RunDetailDocument {
-        run: RunSummary::from(run),
+        run: RunSummary::standing(run, &its),
         journal,
     };
     Answer::new(&document, Printable(&text).to_string())
 }
 
-fn find(app: &App, wiring: &Wiring, id: Option<&str>) -> Result<Run, Problem> {
+/// How a run stands, with what its children show and whether a process owns it.
+fn stands(wiring: &Wiring, run: &Run) -> Result<Standing, Problem> {
+    let mut children = Vec::new();
+    for id in run.children.keys() {
+        children.extend(wiring.store.load(id)?);
+    }
+    let its = standing(run, &children);
+    lease::with_owner(&wiring.store, &wiring.whoami, run, its)
+}
+
+fn find(app: &App, id: Option<&str>) -> Result<Run, Problem> {
     match id {
         Some(id) if verifications::find(app, id)?.is_some() => Err(Problem::new(
             Kind::UnknownRun,
             format!("`{id}` is a verification and has no log"),
         )
         .hint(format!("`drive runs show {id}` prints its report"))),
-        Some(id) => wiring.journal().require(&RunId::new(id)),
-        None => wiring.store.list(RunFilter::All, 1)?.pop().ok_or_else(|| {
-            Problem::new(Kind::NoRuns, "no runs yet").hint("start one with `drive spawn TASK`")
-        }),
+        Some(_) | None => pick::newest(app, id),
     }
 }

@@ -1,5 +1,6 @@
 //! `drive runs resume`: continues a run that was stopped, killed or used up its budget.
 
+use super::pick;
 use crate::answer::Outcome;
 use crate::app::App;
 use crate::commands::cruise::resume_cruise;
@@ -9,30 +10,30 @@ use crate::progress::Progress;
 use crate::run_report;
 use crate::wiring::Wiring;
 use drive_core::agent::Budget;
-use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{Publish, Request, Run, is_cruise};
+use drive_core::run::{Publish, Request, Run, is_cruise, require_resumable};
 use drive_engine::CancelToken;
 use drive_engine::forge::Conversation;
+use drive_engine::lease;
 use drive_engine::perform::World;
-use drive_engine::ports::{Place, Store, VersionControl};
+use drive_engine::ports::{Place, VersionControl};
 use drive_engine::resume;
 
 /// Lets a run go on until it ends.
-pub(super) fn run(app: &App, id: &str) -> Outcome {
-    let found = require(app, id)?;
+pub(super) fn run(app: &App, wiring: &Wiring, id: Option<&str>) -> Outcome {
+    let is_free = |run: &Run| {
+        let owner = lease::living_owner(&wiring.store, &wiring.whoami, &run.id);
+        owner.is_ok_and(|owner| owner.is_none())
+    };
+    let fits = |run: &Run| {
+        let is_left = is_cruise(run) && run.is_active() || require_resumable(run, None).is_ok();
+        run.parent().is_none() && is_left && is_free(run)
+    };
+    let found = pick::only(app, id, "continued", fits)?;
     if is_cruise(&found) {
-        return resume_cruise(app, id);
+        return resume_cruise(app, found.id.as_str());
     }
     go_on(app, &found, None)
-}
-
-/// The run of that id.
-pub(super) fn require(app: &App, id: &str) -> Result<Run, Problem> {
-    app.store()?.load(&RunId::new(id))?.ok_or_else(|| {
-        Problem::new(Kind::UnknownRun, format!("there is no run `{id}`"))
-            .hint("list runs with `drive runs list`")
-    })
 }
 
 /// What a run needs to go on, or to be repeated, in its repository.

@@ -1,6 +1,7 @@
 //! `drive runs retry`: a new run with the same request.
 
-use super::resume::{Ready, agents, require};
+use super::pick;
+use super::resume::{Ready, agents};
 use crate::answer::Outcome;
 use crate::app::App;
 use crate::commands::preflight::require_ready;
@@ -14,8 +15,9 @@ use drive_engine::ports::{Place, VersionControl};
 use drive_engine::start;
 
 /// Starts the request of a run that ended without success again, under a new id.
-pub(super) fn retry(app: &App, id: &str) -> Outcome {
-    let found = require(app, id)?;
+pub(super) fn retry(app: &App, id: Option<&str>) -> Outcome {
+    let found = pick::only(app, id, "repeated", |run| repeatable(run).is_ok())?;
+    let id = &found.id;
     let before = repeatable(&found)?;
     let ready = Ready::new(app, &found, before)?;
     let wiring = &ready.wiring;

@@ -1,6 +1,6 @@
 //! `drive runs stop`: ends a run and saves its work, wherever it runs.
 
-use super::resume::require;
+use super::pick;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::cruise::cleanup_cruise;
@@ -16,9 +16,9 @@ use std::fmt::Write;
 /// The arguments of `drive runs stop`.
 #[derive(Debug, Args)]
 pub(super) struct StopArgs {
-    /// Id of the run
+    /// Id of the run [default: the only one of this repository that has not ended]
     #[arg(value_name = "ID")]
-    id: String,
+    id: Option<String>,
 
     /// Stop a cruise too; it cannot be resumed
     #[arg(short, long)]
@@ -26,7 +26,8 @@ pub(super) struct StopArgs {
 }
 
 pub(super) fn stop(app: &App, wiring: &Wiring, args: &StopArgs) -> Outcome {
-    let run = require(app, &args.id)?;
+    let fits = |run: &Run| run.is_active() && run.parent().is_none();
+    let run = pick::only(app, args.id.as_deref(), "stopped", fits)?;
     if !run.is_active() {
         return Err(over(&run));
     }
@@ -35,7 +36,7 @@ pub(super) fn stop(app: &App, wiring: &Wiring, args: &StopArgs) -> Outcome {
     }
     if is_cruise(&run) {
         return if args.yes {
-            cleanup_cruise(app, &args.id)
+            cleanup_cruise(app, run.id.as_str())
         } else {
             Err(for_good(&run))
         };

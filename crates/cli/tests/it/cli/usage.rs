@@ -121,7 +121,7 @@ fn help_and_version_are_answers() {
     for args in [&["help", "runs", "stop"][..], &["runs", "stop", "--help"]] {
         let help = world.drive(args);
         assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""), "{args:?}");
-        let example = "Examples:\n  drive runs stop r";
+        let example = "Examples:\n  drive runs stop\n  drive runs stop r";
         assert!(help.stdout.contains(example), "{help:?}");
     }
     let (code, version) = world.json(&["--version"]);

@@ -290,16 +290,17 @@ fn a_command_without_an_id_changes_no_cruise_of_another_repository() {
     )
     .unwrap();
     for folder in [at, "home"] {
-        for args in [
-            &["cruise", "cleanup"][..],
-            &["cruise", "approve"],
-            &["cruise", "fix", "--comment", "Not here."],
-            &["runs", "extend", "--rounds", "1"],
+        for (args, kind) in [
+            (&["cruise", "cleanup"][..], "noCruise"),
+            (&["cruise", "approve"], "noCruise"),
+            (&["cruise", "fix", "--comment", "Not here."], "noCruise"),
+            (&["runs", "extend", "--rounds", "1"], "noRunFits"),
+            (&["runs", "stop", "--yes"], "noRunFits"),
         ] {
             let refused = drive_in(&stage, folder, args);
             assert_eq!(
                 (refused.code, &refused.document["failure"]["kind"]),
-                (Some(2), &"noCruise".into()),
+                (Some(2), &kind.into()),
                 "{folder}: {args:?}"
             );
         }

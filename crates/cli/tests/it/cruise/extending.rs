@@ -48,7 +48,7 @@ fn an_extension_that_raises_nothing_or_reaches_no_cruise_is_refused() {
         (&[][..], "nothingToExtend"),
         (&["--cost=-1"], "nothingToExtend"),
         (&["--cost=0"], "nothingToExtend"),
-        (&["--rounds", "1"], "noCruise"),
+        (&["--rounds", "1"], "noRunFits"),
         (&["r-none", "--rounds", "1"], "unknownRun"),
     ] {
         let ended = stage.drive(&[&["runs", "extend"], args].concat());

@@ -29,4 +29,5 @@ mod stopping;
 mod stops;
 mod surroundings;
 mod waits;
+mod without_id;
 mod wreckers;

@@ -1,14 +1,15 @@
 //! Who must act on a run.
 
-use crate::common::cruise::terms;
-use crate::common::{at, build_request, child_report};
+use crate::common::cruise::{terms, terms_with_rounds};
+use crate::common::{agent_ended, agent_said, at, build_request, child_report, comment};
 use crate::cruise_step::scene::Scene;
-use drive_core::agent::Role;
+use drive_core::agent::{Failure, Role};
 use drive_core::ids::{PrNumber, RunId, TaskId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    ChildReport, ChildState, DoneWhen, Effect, EffectResult, Event, Group, Outcome, OutcomeStatus,
-    Parent, PhaseTerms, Published, Request, Run, Standing, Wants, standing, step,
+    Ask, ChildReport, ChildState, DoneWhen, Effect, EffectResult, Event, Group, Objected, Outcome,
+    OutcomeStatus, Parent, PhaseTerms, PollResult, Published, Request, Run, Standing, State, Timer,
+    Wants, standing, step, waiting_for,
 };
 use drive_core::timeline::describe_state;
 use std::sync::Arc;
@@ -228,4 +229,199 @@ fn a_failed_run_is_done_and_tells_its_cause_and_the_next_command() {
     );
     let hinted = problem.hint("run `git gc`, then `drive doctor`");
     assert_eq!(fails(hinted).2, some("drive doctor"));
+}
+
+fn says(id: u64) -> PollResult {
+    PollResult {
+        comments: vec![comment(id, "check the name")],
+        ..PollResult::default()
+    }
+}
+
+/// A scene for each phase and wait of a watched run: the state that follows, and a part of what is said of
+/// its wait.
+#[test]
+fn every_wait_is_shown_as_what_it_is() {
+    type Case = (&'static str, fn() -> Scene, State, Option<&'static str>);
+    let cases: [Case; 11] = [
+        (
+            "just asked for",
+            || Scene::begin(terms()),
+            State::Running,
+            None,
+        ),
+        (
+            "a reviewer works",
+            || {
+                let mut scene = Scene::begin(terms());
+                scene.settle_until(
+                    |one| matches!(one, Effect::RunAgent { job, .. } if job.role == Role::Reviewer),
+                );
+                scene
+            },
+            State::Running,
+            None,
+        ),
+        (
+            "a plan to approve",
+            || Scene::watching(terms()),
+            State::NeedsYou,
+            Some("`drive cruise approve"),
+        ),
+        (
+            "a plan to approve, while the pull request is polled",
+            || {
+                let mut scene = Scene::watching(terms());
+                scene.tell(Event::Woken { timer: Timer::Poll });
+                scene
+            },
+            State::NeedsYou,
+            Some("`drive cruise approve"),
+        ),
+        (
+            "a person requested changes",
+            || {
+                let mut scene = Scene::watching(terms());
+                scene.sees(PollResult {
+                    objections: Some(vec![Objected {
+                        by: "bob".into(),
+                        head: None,
+                        url: Some("https://h/7#review".into()),
+                    }]),
+                    ..PollResult::default()
+                });
+                scene
+            },
+            State::NeedsYou,
+            Some(
+                "bob requested changes, and approves or dismisses that review (https://h/7#review)",
+            ),
+        ),
+        (
+            "a fixer asked back",
+            || {
+                let mut scene = Scene::watching(terms());
+                let asks =
+                    r#"{"comments": [{"id": "inline-5", "action": "question", "note": "Which?"}]}"#;
+                scene.agent(Role::Fixer, agent_said(asks));
+                scene.sees(says(5));
+                scene
+            },
+            State::NeedsYou,
+            Some("ann was asked a question (inline-5)"),
+        ),
+        (
+            "no round is left",
+            || {
+                let mut scene = Scene::watching(terms_with_rounds(1));
+                scene.sees(says(5));
+                scene.sees(says(6));
+                scene
+            },
+            State::NeedsYou,
+            Some("`drive runs extend"),
+        ),
+        (
+            "an agent failed and is tried again",
+            || {
+                let mut scene = Scene::watching(terms());
+                scene.agent(Role::Fixer, agent_ended(Some(Failure::Reported)));
+                scene.sees(says(5));
+                scene
+            },
+            State::Waiting,
+            Some("a retry at"),
+        ),
+        (
+            "the forge does not answer",
+            || {
+                let mut scene = Scene::watching(terms());
+                scene.answer("poll", super::scene::failed());
+                scene.answer("onForge", super::scene::failed());
+                scene.wake(Timer::Poll);
+                scene
+            },
+            State::Waiting,
+            Some("the forge:"),
+        ),
+        (
+            "comments may come",
+            || {
+                Scene::watching(PhaseTerms {
+                    done: DoneWhen::Asked,
+                    ..terms()
+                })
+            },
+            State::Waiting,
+            Some("comments"),
+        ),
+        (
+            "a person ended it, and its sandbox is not removed yet",
+            || {
+                let mut scene = Scene::watching(terms());
+                scene.tell(Event::Asked { ask: Ask::Cleanup });
+                scene
+            },
+            State::Running,
+            None,
+        ),
+    ];
+    for (name, scene, state, wait) in cases {
+        let run = scene().run;
+        let its = standing(&run, &[]);
+        assert_eq!(State::of(&run, &its), state, "{name}: {its:?}");
+        let told = waiting_for(&run, &its);
+        let is_told = match wait {
+            Some(part) => told.as_ref().is_some_and(|told| told.contains(part)),
+            None => told.is_none(),
+        };
+        assert!(is_told, "{name}: {told:?}");
+        // Whatever it was, nothing of it happens without an owner.
+        let idle = its.clone().without_owner(&run);
+        assert_eq!(State::of(&run, &idle), State::NeedsYou, "{name}");
+        let told = waiting_for(&run, &idle).unwrap();
+        match its.group {
+            Group::NeedsYou => assert_eq!(idle, its, "{name}"),
+            Group::Working | Group::Waiting | Group::Done => {
+                assert!(told.contains("`drive cruise resume"), "{name}: {told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_that_has_ended_is_shown_as_it_ended() {
+    let cases = [
+        (OutcomeStatus::Succeeded, State::Succeeded),
+        (OutcomeStatus::Failed, State::Failed),
+        (OutcomeStatus::TimedOut, State::TimedOut),
+        (OutcomeStatus::Cancelled, State::Cancelled),
+        (OutcomeStatus::NeedsHuman, State::NeedsYou),
+    ];
+    for (status, state) in cases {
+        let mut run = Scene::watching(terms()).run;
+        run.outcome = Some(Outcome {
+            status,
+            failure: None,
+            ended_at: at(9),
+        });
+        let its = standing(&run, &[]);
+        assert_eq!(State::of(&run, &its), state);
+        assert_eq!(describe_state(&run), state.as_str());
+        assert_eq!(waiting_for(&run, &its), None);
+    }
+}
+
+#[test]
+fn a_cruise_that_is_being_ended_asks_nobody() {
+    let scene = Scene::watching(terms());
+    let children = [child(&scene, "r1")];
+    let mut root = root();
+    let shown = |root: &Run| State::of(root, &standing(root, &children));
+    assert_eq!(shown(&root), State::NeedsYou);
+    root = step(root, Event::Asked { ask: Ask::Cleanup }, at(1))
+        .unwrap()
+        .0;
+    assert!(root.shutdown.is_some());
+    assert_ne!(shown(&root), State::NeedsYou);
 }
