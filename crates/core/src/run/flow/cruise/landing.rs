@@ -5,14 +5,13 @@
 
 use super::super::super::model::{
     BranchAt, BuildStage, CarOrder, Child, ChildState, CommitSummary, Diagnosis, Effect, Flow,
-    Line, LineAct, LineAnswer, OutcomeStatus, PadNote, Run, RunKind, Tally, TaskState, Timer,
+    Line, LineAct, LineAnswer, OutcomeStatus, Run, RunKind, Tally, TaskState, Timer,
 };
 use super::super::proof::{cause_of, failure_of, is_proof};
 use super::super::retry::{is_final, keep_key, pause};
 use super::super::shutdown;
 use super::context::{did_not_land, line, stage, take_plan, with_build};
-use super::{amending, hearing, leave, offers, order, pauses, probe};
-use crate::agent::answer::Handoff;
+use super::{amending, hearing, leave, offers, order, pad, pauses, probe};
 use crate::cruise::{Car, Cause, Left, Move, Verdict, Why};
 use crate::forge::text::fit;
 use crate::ids::{BranchName, CommitSha, EffectKey, TaskId, TreeSha};
@@ -24,8 +23,6 @@ use crate::verify::{Fault, Stage, Verification, promotable_by, render};
 const MOST_TRIES: u32 = 12;
 /// How much of a report on a tree that did not pass is kept, in bytes.
 const LONGEST_REPORT: usize = 8 << 10;
-/// How many notes the scratchpad holds.
-const MOST_NOTES: usize = 100;
 
 /// Finds a name for the line.
 pub(super) fn begin_line(run: &mut Run) {
@@ -346,7 +343,7 @@ fn arrived(run: &mut Run, commit: &CommitSha, tasks: Vec<TaskId>) {
         record.state = TaskState::Landed {
             commit: commit.clone(),
         };
-        note(&mut build.scratchpad, &task, record.handoff.as_ref());
+        pad::note(&mut build.scratchpad, &task, record.handoff.as_ref());
         run.work.commits.push(CommitSummary {
             sha: commit.clone(),
             subject: format!("{task}: {}", record.title),
@@ -356,20 +353,6 @@ fn arrived(run: &mut Run, commit: &CommitSha, tasks: Vec<TaskId>) {
     for (task, head) in landed {
         offers::landed(run, &task, head);
     }
-}
-
-/// What a task that landed leaves for all others is kept, each thing once.
-fn note(pad: &mut Vec<PadNote>, task: &TaskId, handoff: Option<&Handoff>) {
-    for text in handoff.iter().flat_map(|handoff| &handoff.notes) {
-        if pad.iter().all(|one| one.text != *text) {
-            pad.push(PadNote {
-                task: task.clone(),
-                text: text.clone(),
-            });
-        }
-    }
-    let over = pad.len().saturating_sub(MOST_NOTES);
-    pad.drain(..over);
 }
 
 /// These tasks left the train: each gets its next attempt, or waits for a person.

@@ -19,6 +19,7 @@ mod leave;
 mod live;
 mod offers;
 mod order;
+mod pad;
 mod pauses;
 mod probe;
 mod skipping;
