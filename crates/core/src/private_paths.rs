@@ -7,27 +7,57 @@ const STATE: [&str; 2] = ["/.local/state/", "/Library/Application Support/"];
 
 /// The text with the sandbox by its id and homes as `~`.
 pub fn without_private_paths(text: &str, sandbox: Option<(&str, &str)>) -> String {
-    let mut text = text.to_owned();
+    let mut known = KnownPaths::default();
     if let Some((path, id)) = sandbox {
-        text = replaced(&text, path, id);
-        let home = STATE.iter().find_map(|state| path.split_once(state));
-        text = replaced(&text, home.map_or("", |(home, _)| home), "~");
+        known.add(path, id);
     }
-    HOMES
-        .iter()
-        .fold(text, |text, folder| without_homes(&text, folder))
+    known.hide(text)
 }
 
-/// The text with a path replaced, where it ends or goes on below.
-fn replaced(text: &str, path: &str, instead: &str) -> String {
-    if path.len() < 2 {
-        return text.to_owned();
+/// Paths of this machine that are known, and what stands for each where others read it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KnownPaths(Vec<(String, String)>);
+
+impl KnownPaths {
+    /// Adds a path. What stands for its home is known then as well.
+    pub fn add(&mut self, path: &str, instead: &str) {
+        let home = STATE.iter().find_map(|state| path.split_once(state));
+        for (path, instead) in [(path, instead), (home.map_or("", |(home, _)| home), "~")] {
+            // The root alone says nothing of a machine.
+            if path.len() >= 2 && path.starts_with('/') {
+                self.0.push((path.to_owned(), instead.to_owned()));
+            }
+        }
+        // One below another one has a name of its own.
+        self.0
+            .sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
     }
+
+    /// The text with what stands for each of them, and homes as `~`.
+    pub fn hide(&self, text: &str) -> String {
+        let text = self.hide_known(text);
+        HOMES
+            .iter()
+            .fold(text, |text, folder| without_homes(&text, folder))
+    }
+
+    /// The text with what stands for each of them. Other homes stay: in code they may be meant.
+    pub fn hide_known(&self, text: &str) -> String {
+        let known = self.0.iter();
+        known.fold(text.to_owned(), |text, (path, instead)| {
+            replaced(&text, path, instead)
+        })
+    }
+}
+
+/// The text with a path replaced, where it begins there, and ends or goes on below.
+fn replaced(text: &str, path: &str, instead: &str) -> String {
     let is_name = |c: char| c.is_alphanumeric() || "_.-".contains(c);
     let mut parts = text.split(path);
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        out.push_str(if part.starts_with(is_name) {
+        let goes_on = out.ends_with(|c: char| is_name(c) || c == '~');
+        out.push_str(if goes_on || part.starts_with(is_name) {
             path
         } else {
             instead
@@ -93,5 +123,22 @@ mod tests {
             assert_eq!(told, expected);
         }
         assert_eq!(without_private_paths("a /root/.npm", None), "a ~/.npm");
+    }
+
+    #[test]
+    fn a_path_below_another_one_has_its_own_name_and_a_part_of_a_path_is_none() {
+        let mut known = KnownPaths::default();
+        known.add("/data/drive", "(state)");
+        known.add("/data/drive/sandboxes/r-1", "r-1");
+        known.add("/srv/shop", "shop");
+        known.add("/", "(root)");
+        let text = "/data/drive/sandboxes/r-1/a.rs, /data/drive/logs, /srv/shop: src/srv/shop /srv/shopping";
+        let told = "r-1/a.rs, (state)/logs, shop: src/srv/shop /srv/shopping";
+        assert_eq!(known.hide(text), told);
+        assert_eq!(known.hide(told), told);
+        assert_eq!(
+            known.hide_known("COPY /home/app /srv/shop"),
+            "COPY /home/app shop"
+        );
     }
 }

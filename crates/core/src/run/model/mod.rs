@@ -23,6 +23,7 @@ mod panel;
 mod phase;
 mod phase_terms;
 mod post_key;
+mod private;
 mod promotion;
 mod record;
 mod remark;

@@ -397,7 +397,7 @@ impl Run {
 
     /// Decides an effect: from now on it may happen.
     pub(in crate::run) fn decide(&mut self, effect: Effect) -> EffectKey {
-        let effect = effect.inert(&self.said());
+        let effect = effect.without_paths(self).inert(&self.said());
         let key = self.new_key(effect.name());
         self.pending.insert(key.clone(), effect);
         key

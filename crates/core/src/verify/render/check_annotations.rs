@@ -1,4 +1,5 @@
 use super::reasons::reasons;
+use super::words::public;
 use crate::forge::checks::Annotation;
 use crate::verify::envelope::Verification;
 
@@ -10,7 +11,7 @@ pub fn check_annotations(report: &Verification) -> Vec<Annotation> {
             all.push(Annotation {
                 path: place.path.clone(),
                 line: place.line.map_or(1, u64::from),
-                message: reason.message.clone(),
+                message: public(&reason.message, report),
             });
         }
     }

@@ -1,6 +1,7 @@
-use super::words::{deciding, duration, joined, short_hash, status_word, telling_tail, took};
+use super::words::{
+    deciding, duration, joined, public, short_hash, status_word, telling_tail, took,
+};
 use crate::markdown::{self, longest_run};
-use crate::private_paths::without_private_paths;
 use crate::verify::envelope::{Stage, Verification};
 use crate::verify::text;
 use std::fmt::Write;
@@ -24,8 +25,7 @@ pub fn markdown(report: &Verification) -> String {
         out.push_str(&tail(stage, MARKDOWN_CHARS - out.chars().count()));
     }
     // It is posted where others read it.
-    let workspace = report.workspace.path.as_deref();
-    without_private_paths(&out, workspace.map(|path| (path, "workspace")))
+    public(&out, report)
 }
 
 fn head(report: &Verification) -> String {

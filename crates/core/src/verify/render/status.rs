@@ -1,4 +1,4 @@
-use super::words::{counts, duration};
+use super::words::{counts, duration, public};
 use crate::verify::envelope::Verification;
 use crate::verify::text;
 
@@ -19,7 +19,8 @@ pub fn status_text(report: &Verification) -> String {
     let said = base.map_or(said.clone(), |base| {
         format!("{said} (base {})", base.short())
     });
-    let line = text::one_line(&said);
+    // It is posted where others read it.
+    let line = text::one_line(&public(&said, report));
     if line.chars().count() <= STATUS_CHARS {
         return line;
     }

@@ -1,9 +1,16 @@
 //! Words and pieces that several renderings share.
 
-use crate::verify::envelope::{Candidate, Stage, StageStatus};
+use crate::private_paths::without_private_paths;
+use crate::verify::envelope::{Candidate, Stage, StageStatus, Verification};
 
 /// How many failing tests a report for people names.
 pub(super) const MOST_TESTS: usize = 10;
+
+/// A text that others read, with the workspace by that word and homes as `~`.
+pub(super) fn public(text: &str, report: &Verification) -> String {
+    let workspace = report.workspace.path.as_deref();
+    without_private_paths(text, workspace.map(|path| (path, "workspace")))
+}
 
 /// The status of a stage as people read it.
 pub fn status_word(status: StageStatus) -> &'static str {

@@ -15,6 +15,7 @@ mod older;
 mod panel;
 mod parts;
 mod people;
+mod private;
 mod promoting;
 mod properties;
 mod reading;
