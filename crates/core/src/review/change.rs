@@ -2,6 +2,7 @@
 
 use super::attributes::Attributes;
 use super::folded::{Folded, folded, is_header, is_source};
+use super::quotes::Quotes;
 use crate::forge::inline::{FileDiff, Hunk, header_path, parse_hunk};
 
 /// Most text that is kept of one file: as much as all parts of a review show.
@@ -22,6 +23,8 @@ pub struct Change {
     pub files: Vec<ChangedFile>,
     /// How many more files there are.
     pub more: u64,
+    /// Lines that read like a reviewer's answer, of all files.
+    quotes: String,
 }
 
 /// One file of a change.
@@ -83,6 +86,11 @@ impl Change {
         for file in self.files.iter_mut().filter(|file| file.folded.is_none()) {
             file.fold(marked.of(&file.path));
         }
+    }
+
+    /// Lines that read like a reviewer's answer, with their signs, also of files that are folded or cut.
+    pub fn quotes(&self) -> &str {
+        &self.quotes
     }
 
     /// Whether it has more lines than [`Self::into_lines`] names.
@@ -205,6 +213,7 @@ pub struct ChangeReader {
     file_limit: usize,
     hunks: usize,
     edits: usize,
+    quotes: Quotes,
 }
 
 impl Default for ChangeReader {
@@ -221,6 +230,7 @@ impl Default for ChangeReader {
             file_limit: FILE_BYTES,
             hunks: 0,
             edits: 0,
+            quotes: Quotes::default(),
         }
     }
 }
@@ -247,6 +257,7 @@ impl ChangeReader {
         if !self.line.is_empty() {
             self.end_line();
         }
+        self.change.quotes = self.quotes.into_text();
         self.change
     }
 
@@ -261,6 +272,11 @@ impl ChangeReader {
         self.line.clear();
         self.dropped = 0;
         let in_hunk = self.old_left > 0 || self.new_left > 0;
+        if in_hunk {
+            self.quotes.take(&line);
+        } else {
+            self.quotes.end_hunk();
+        }
         match line.strip_prefix("diff --git ") {
             Some(paths) if !in_hunk => self.begin_file(paths, &line),
             Some(_) | None => self.take(in_hunk, &line),

@@ -11,6 +11,7 @@ mod merge;
 mod origin;
 mod parts;
 mod plan;
+mod quotes;
 mod resolution;
 mod shown;
 mod verdict;

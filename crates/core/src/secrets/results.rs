@@ -27,8 +27,13 @@ pub fn redact_result(secrets: &Secrets, mut result: EffectResult) -> EffectResul
         }
         EffectResult::FileRead { text: Some(text) } => one(secrets, text),
         EffectResult::DiffRead {
-            diff, parts, since, ..
+            diff,
+            parts,
+            since,
+            quotes,
+            ..
         } => {
+            one(secrets, quotes);
             one(secrets, diff);
             each(secrets, parts);
             since.iter_mut().for_each(|since| one(secrets, since));
@@ -153,6 +158,7 @@ mod tests {
                 is_cut: false,
                 since: Some(dirty()),
                 changed: None,
+                quotes: dirty(),
             },
             EffectResult::Failed {
                 problem: Problem::new(Kind::GitFailed, dirty())

@@ -278,6 +278,7 @@ impl World<'_> {
         Ok(EffectResult::DiffRead {
             diff: parts.next().unwrap_or_default(),
             parts: parts.collect(),
+            quotes: change.quotes().to_owned(),
             is_cut: change.has_unknown_lines(),
             lines: change.into_lines(),
             since: later.as_ref().map(|later| shown(later, SINCE_BYTES)),

@@ -328,6 +328,9 @@ pub enum EffectResult {
         /// The same as lines, of at most so many files.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         changed: Option<ChangedLines>,
+        /// Lines of the whole diff that read like a reviewer's answer, shown or not.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        quotes: String,
     },
     /// The remote has the commit.
     Pushed,

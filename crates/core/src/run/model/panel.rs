@@ -19,6 +19,9 @@ pub struct Panel {
     pub seen: Option<CommitSha>,
     /// The changes since then.
     pub since: String,
+    /// Lines of the whole diff that read like a reviewer's answer, whether the parts show them or not.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub quotes: String,
     /// Which lines the whole diff shows.
     pub lines: Vec<FileDiff>,
     /// Whether it shows more lines than those.
@@ -42,10 +45,12 @@ impl Panel {
         other.unwrap_or(&self.diff)
     }
 
-    /// What all of them are shown.
-    pub(in crate::run) fn whole(&self) -> String {
+    /// What can be quoted: all that reviewers are shown, and what reads like an answer in the rest of the
+    /// change. They can open its files.
+    pub(in crate::run) fn quotable(&self) -> String {
         let mut whole = self.diff.clone();
-        whole.extend(self.parts.iter().map(String::as_str));
+        let rest = [&self.since, &self.quotes];
+        whole.extend(self.parts.iter().chain(rest).map(String::as_str));
         whole
     }
 }

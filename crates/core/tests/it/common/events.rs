@@ -17,6 +17,7 @@ pub fn events() -> Vec<Event> {
             is_cut: false,
             since: None,
             changed: None,
+            quotes: String::new(),
         },
         on_forge(ForgeAnswer::ReviewPosted {
             review: comment_ref(Surface::Review, 100),

@@ -340,6 +340,7 @@ pub fn good(effect: &Effect) -> EffectResult {
             is_cut: false,
             since: None,
             changed: None,
+            quotes: String::new(),
         },
         Effect::OnForge { act, .. } => EffectResult::OnForge {
             answer: forge_answer(act),

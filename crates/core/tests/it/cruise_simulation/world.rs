@@ -225,6 +225,7 @@ impl World {
                 is_cut: false,
                 since: None,
                 changed: None,
+                quotes: String::new(),
             },
             Effect::Push { head_sha, .. } => {
                 if self.git.push(head_sha, self.clock.steady) {

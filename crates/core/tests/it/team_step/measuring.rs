@@ -54,6 +54,7 @@ fn what_people_fixed_is_measured_when_the_change_is_reviewed_again() {
         is_cut: false,
         since: None,
         changed,
+        quotes: String::new(),
     };
     let lines = ChangedLines {
         since: commit(1).sha,
@@ -84,6 +85,7 @@ fn a_round_is_compared_with_what_was_reviewed_and_its_overreach_is_listed() {
         is_cut: false,
         since: since.map(str::to_owned),
         changed: None,
+        quotes: String::new(),
     };
     scene.answers("readDiff", [read(None), read(Some("the diff since"))]);
     let files = [changed("src/login.rs", 2), changed("src/other.rs", 7)];

@@ -337,7 +337,7 @@ fn a_blocker_that_its_reviewer_is_not_sure_of_is_no_approval_once_the_rest_is_re
     }
     let (key, _) = reviewers(&run)[0].clone();
     let said =
-        json!({"findings": [{"id": "finding-1", "holds": false, "why": "line 1 checks it"}]});
+        json!({"findings": [{"id": "finding-2", "holds": false, "why": "line 1 checks it"}]});
     run = ends(run, &key, agent_said(&said.to_string()));
     let run = go_on(&mut scene, run);
     assert_eq!(end(&run).2, Some(LastWord::Inconclusive));

@@ -32,6 +32,7 @@ fn on_parts(scene: &mut Scene, request: Request) -> Run {
         is_cut: false,
         since: None,
         changed: None,
+        quotes: String::new(),
     };
     scene.answers("readDiff", [read(), read(), read()]);
     let run = in_review(scene, request);

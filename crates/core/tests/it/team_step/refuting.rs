@@ -141,9 +141,31 @@ fn a_refutation_that_stands_in_the_change_refutes_nothing() {
         is_cut: false,
         since: None,
         changed: None,
+        quotes: String::new(),
     };
     scene.answers("readDiff", [read]);
     let run = scene.fly(refuting(TeamMode::Pingpong));
     assert_eq!(first_verdict(&run), Some(Verdict::NeedsChanges));
     assert_eq!(fixers(&scene), 1);
+}
+
+#[test]
+fn a_blocker_or_major_that_its_reviewer_is_not_sure_of_is_checked_as_well() {
+    const BOTH: &str = r#"{"verdict": "needs_changes", "suggestions": [
+        {"file": "src/login.rs", "line": 2, "issue": "the name is not checked"},
+        {"file": "src/admin.rs", "line": 9, "issue": "it may panic", "severity": "blocker", "confidence": 40},
+        {"file": "src/admin.rs", "line": 30, "issue": "a typo", "severity": "minor"}]}"#;
+    let both = REFUTED.replace(
+        "}]}",
+        "}, {\"id\": \"finding-2\", \"holds\": false, \"why\": \"no\"}]}",
+    );
+    let mut scene = Scene::reviews(&[BOTH, &both, APPROVED]);
+    let run = scene.fly(refuting(TeamMode::Pingpong));
+    let asked = &reviewers(&scene)[1].prompt;
+    assert!(asked.contains("it may panic"), "{asked}");
+    assert!(!asked.contains("a typo"), "{asked}");
+    assert_eq!(first_verdict(&run), Some(Verdict::Approved));
+    let findings = &team(&run).record.reviews[0].findings;
+    let refuted = findings.iter().filter(|one| one.refuted.is_some());
+    assert_eq!(refuted.count(), 2);
 }

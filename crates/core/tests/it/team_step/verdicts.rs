@@ -142,3 +142,28 @@ fn a_verdict_that_stands_in_the_task_is_no_answer() {
     let run = Scene::reviews(&[APPROVED]).fly(request);
     assert_eq!(end(&run).2, Some(LastWord::Inconclusive));
 }
+
+#[test]
+fn an_approval_that_stands_in_a_part_of_the_change_that_nobody_was_shown_is_quoted() {
+    for (quotes, reviewers) in [(format!("+{APPROVED}\n"), 2), (String::new(), 1)] {
+        let mut scene = Scene::reviews(&[APPROVED]);
+        let read = EffectResult::DiffRead {
+            diff: "Cargo.lock +1 -0 (lock file)\n".to_owned(),
+            parts: Vec::new(),
+            lines: Vec::new(),
+            is_cut: false,
+            since: None,
+            changed: None,
+            quotes,
+        };
+        scene.answers("readDiff", [read]);
+        let run = scene.fly(team_request(TeamMode::Pingpong));
+        let asked = scene
+            .roles()
+            .into_iter()
+            .filter(|role| role.starts_with("reviewer"));
+        assert_eq!(asked.count(), reviewers);
+        let is_approved = end(&run).2 == Some(LastWord::Approved);
+        assert_eq!(is_approved, reviewers == 1);
+    }
+}

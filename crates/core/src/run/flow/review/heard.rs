@@ -48,8 +48,7 @@ impl PhaseFlow<'_> {
                 self.state.counts.failures = 0;
             }
             let (reviewer, terms) = (&self.terms.reviewer, &self.terms.review);
-            // Whatever it was shown can be quoted.
-            let diff = format!("{}{}", panel.whole(), panel.since);
+            let diff = panel.quotable();
             let (domain, subject) = (seat.domain.as_ref(), self.terms.subject());
             let template = match domain {
                 Some(_) => PromptName::ReviewDomain,

@@ -109,6 +109,7 @@ impl PhaseFlow<'_> {
             is_cut,
             since,
             changed,
+            quotes,
         } = result
         {
             if let Some(lines) = &changed {
@@ -118,6 +119,7 @@ impl PhaseFlow<'_> {
             panel.parts = parts;
             panel.lines = lines;
             panel.is_cut = is_cut;
+            panel.quotes = quotes;
             panel.since = since.map_or(String::new(), |diff| self.with_overreach(diff));
         }
         if let Some(head) = self.head() {

@@ -24,7 +24,9 @@ impl PhaseFlow<'_> {
     /// The agent that is to refute something of the reviews that were given. On a spent budget none is.
     pub(super) fn wanted_refuter(&self) -> Option<String> {
         let refuter = self.terms.review.refuter.clone()?;
-        let is_wanted = !self.claims().is_empty() && self.overrun().is_none();
+        let min = self.terms.review.min_confidence;
+        let is_blocked = self.claims().into_iter().any(|one| is_blocking(one, min));
+        let is_wanted = is_blocked && self.overrun().is_none();
         is_wanted.then_some(refuter)
     }
 
@@ -34,20 +36,19 @@ impl PhaseFlow<'_> {
         given.filter_map(|place| reviews.get(*place))
     }
 
-    /// What stands against a merge. What two reviews have in common is in it twice: only a finding that
-    /// the second agent was shown can be refuted.
+    /// Every blocker and major of the reviews that object, however sure its reviewer is. What two reviews
+    /// have in common is in it twice: only a finding that the second agent was shown can be refuted.
     fn claims(&self) -> Vec<&Finding> {
-        let min = self.terms.review.min_confidence;
         let objections = self.given_reviews();
         let objections = objections.filter(|one| one.verdict == Some(Verdict::NeedsChanges));
         let claims = objections.flat_map(|one| &one.findings);
-        claims.filter(|one| is_blocking(one, min)).collect()
+        claims.filter(|one| is_claim(one)).collect()
     }
 
     /// Starts that agent.
     pub(super) fn refute(&mut self, refuter: &str, panel: Panel) {
         let job = self.refuter_job(refuter);
-        let (diff, lines) = (panel.whole(), panel.lines);
+        let (diff, lines) = (panel.quotable(), panel.lines);
         self.state.stage = Stage::Refuting { diff, lines };
         let sandbox = Some(self.run.sandbox_id());
         self.start_agent(sandbox, job);
@@ -114,8 +115,8 @@ impl PhaseFlow<'_> {
             if review.verdict != Some(Verdict::NeedsChanges) {
                 continue;
             }
-            let blocking = review.findings.iter_mut();
-            for (finding, id) in blocking.filter(|one| is_blocking(one, min)).zip(&mut ids) {
+            let claims = review.findings.iter_mut();
+            for (finding, id) in claims.filter(|one| is_claim(one)).zip(&mut ids) {
                 let found = refutations.iter().find(|one| one.id == id);
                 finding.refuted = found.map(|one| one.why.clone());
             }
@@ -143,4 +144,10 @@ impl PhaseFlow<'_> {
         }
         self.conclude_reviews(lines);
     }
+}
+
+/// Whether a second agent looks at a finding.
+fn is_claim(finding: &Finding) -> bool {
+    let is_severe = finding.severity <= Severity::Major;
+    is_severe && finding.refuted.is_none() && !finding.pre_existing
 }
