@@ -53,3 +53,47 @@ fn a_line_that_the_change_added_did_not_exist_before_whatever_the_reviewer_says(
     assert_eq!(scene.told[0], "[SECURITY REVIEW - NEEDS CHANGES] +1 lines");
     assert!(scene.jobs.iter().any(|job| job.role == Role::Fixer));
 }
+
+#[test]
+fn findings_that_existed_before_are_folded_beyond_ten_in_every_text() {
+    let one = |n: usize| {
+        format!(
+            r#"{{"file": "src/other.rs", "line": {n}, "issue": "issue number {n}", "severity": "major",
+            "preExisting": true}}"#
+        )
+    };
+    let all: Vec<String> = (1..=30).map(one).collect();
+    let said = format!(
+        r#"{{"verdict": "needs_changes", "suggestions": [
+            {{"file": "src/login.rs", "line": 2, "issue": "the name is not checked"}}, {}]}}"#,
+        all.join(", ")
+    );
+    let mut scene = Scene::reviews(&[&said, APPROVED]);
+    scene.fly(team_request(TeamMode::Github));
+    let texts = scene.performed.iter().filter_map(|effect| match effect {
+        Effect::OnForge { act, .. } => match act {
+            ForgeAct::PostReview { body, lines, .. } => Some((body, lines.len())),
+            ForgeAct::Summarize { body, .. } | ForgeAct::UpdateBody { body } => Some((body, 0)),
+            _ => None,
+        },
+        _ => None,
+    });
+    let mut seen = 0;
+    for (text, on_lines) in texts.filter(|(text, _)| text.contains("issue number")) {
+        seen += 1;
+        let mut folds = 0;
+        let is_shown = |line: &&str| {
+            folds += usize::from(line.contains("<details>"));
+            let is_row = line.starts_with("- ") && folds == 0;
+            folds -= usize::from(line.contains("</details>"));
+            is_row
+        };
+        let shown = text.lines().filter(is_shown).count();
+        assert!(
+            shown + on_lines <= 10,
+            "{shown} and {on_lines} are shown: {text}"
+        );
+        assert!(text.contains("issue number 30"), "nothing is lost: {text}");
+    }
+    assert!(seen >= 2, "a review and a summary name them");
+}

@@ -38,8 +38,10 @@ pub(super) fn open_findings(phase: &Phase, request: &Request) -> String {
     folded_list(&items.collect::<Vec<_>>(), "finding")
 }
 
-/// What the last review of each domain found that existed before the change, as a list.
-pub(super) fn older_findings(phase: &Phase) -> String {
+/// What the last review of each domain found that existed before the change, as a list. What stands against
+/// a merge comes first: both lists together show no more than one.
+pub(super) fn older_findings(phase: &Phase, request: &Request) -> String {
+    let room = MOST_SHOWN.saturating_sub(blocking_findings(phase, request).len());
     let reviews = &phase.record.reviews;
     let is_last = |(number, one): &(usize, &ReviewRecord)| {
         let mut later = reviews[number + 1..].iter();
@@ -56,7 +58,7 @@ pub(super) fn older_findings(phase: &Phase) -> String {
         let (place, issue) = (place(&finding), first_line(&finding.issue));
         format!("- {}: {place}{issue}", finding.severity.name())
     });
-    folded_list(&items.collect::<Vec<_>>(), "finding")
+    folded_after(&items.collect::<Vec<_>>(), "finding", room)
 }
 
 /// Where a finding is, as the beginning of a line.
@@ -70,10 +72,15 @@ fn place(finding: &Finding) -> String {
 
 /// A list whose end is folded if it is long.
 pub(super) fn folded_list(items: &[String], noun: &str) -> String {
-    let (shown, folded) = items.split_at(items.len().min(MOST_SHOWN));
+    folded_after(items, noun, MOST_SHOWN)
+}
+
+fn folded_after(items: &[String], noun: &str, most: usize) -> String {
+    let (shown, folded) = items.split_at(items.len().min(most));
     let mut text: String = shown.iter().map(|item| format!("{item}\n")).collect();
     if !folded.is_empty() {
-        let more = counted(folded.len(), &format!("more {noun}"));
+        let more = if shown.is_empty() { "" } else { "more " };
+        let more = counted(folded.len(), &format!("{more}{noun}"));
         let rest = folded.join("\n");
         let _ = write!(
             text,

@@ -27,7 +27,7 @@ pub(super) fn summary_text(run: &Run, phase: &Phase, request: &Request) -> Strin
     if !open.is_empty() {
         let _ = write!(text, "\nOpen findings:\n\n{open}");
     }
-    let older = older_findings(phase);
+    let older = older_findings(phase, request);
     if !older.is_empty() {
         let _ = write!(text, "\n{OLDER}:\n\n{older}");
     }

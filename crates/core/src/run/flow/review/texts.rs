@@ -151,7 +151,8 @@ pub(in crate::run) fn review_body(
         let _ = write!(text, "\n\n{}", listed(&others, shown, room));
     }
     if !older.is_empty() {
-        let list = listed(&older, MOST_SHOWN, room);
+        // Those that block come first.
+        let list = listed(&older, shown.saturating_sub(others.len()), room);
         let _ = write!(text, "\n\n{OLDER}:\n\n{list}");
     }
     for (domain, count) in repeats {
