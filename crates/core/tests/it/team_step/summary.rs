@@ -158,3 +158,25 @@ fn nothing_is_approved_that_the_commit_status_does_not_approve() {
         assert_eq!(statuses.next_back(), Some(&expected));
     }
 }
+
+#[test]
+fn every_mode_sums_up_its_reviews_in_one_comment_that_is_edited() {
+    for mode in [TeamMode::Sequential, TeamMode::Pingpong] {
+        let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
+        scene.fly(team_request(mode));
+        let all = summaries(&scene);
+        let known = comment_ref(Surface::Conversation, 400);
+        let edited: Vec<_> = all.iter().map(|(_, comment)| *comment).collect();
+        let later = vec![Some(known); all.len() - 1];
+        assert_eq!(edited, [vec![None], later].concat(), "{mode:?}");
+        let (first, _) = all[0];
+        assert!(
+            first.contains("[REVIEW - NEEDS CHANGES]"),
+            "{mode:?}: {first}"
+        );
+        assert!(first.contains("Open findings:"), "{mode:?}: {first}");
+        let (last, _) = all.last().unwrap();
+        let is_approved = last.contains("[REVIEW - APPROVED]");
+        assert_eq!(is_approved, mode == TeamMode::Pingpong, "{mode:?}: {last}");
+    }
+}

@@ -49,6 +49,7 @@ impl PhaseFlow<'_> {
         }
         if has_pr {
             self.describe();
+            return self.summarize();
         }
         self.close_batch();
     }
