@@ -124,12 +124,17 @@ fn an_app_is_judged_by_what_it_was_granted() {
         ("contents", "write"),
         ("pull_requests", "write"),
         ("statuses", "write"),
+        ("checks", "read"),
+        ("metadata", "read"),
     ];
     assert_eq!(found(&app(1, &writes)), []);
     let reads = [("contents", "read"), ("pull_requests", "write")];
     assert_eq!(
         found(&app(2, &reads)),
-        [Finding::NotGranted(vec!["contents", "statuses"])]
+        [
+            Finding::NotGranted(vec!["contents", "statuses"]),
+            Finding::NotReadable(vec!["checks", "metadata"]),
+        ]
     );
 }
 
@@ -149,6 +154,20 @@ fn rules_that_would_refuse_the_push_are_told_unless_they_can_be_bypassed() {
         rule("required_signatures", None),
         [Finding::Rule(BranchRule::Signatures)]
     );
+    for kind in ["required_status_checks", "workflows"] {
+        assert_eq!(
+            rule(kind, None),
+            [Finding::Rule(BranchRule::Checks)],
+            "{kind}"
+        );
+    }
+    for kind in ["pull_request", "merge_queue"] {
+        assert_eq!(
+            rule(kind, None),
+            [Finding::Rule(BranchRule::PullRequest)],
+            "{kind}"
+        );
+    }
     assert_eq!(rule("non_fast_forward", None), []);
     assert_eq!(rule("deletion", None), []);
     let pattern = |text: &str| json!({"operator": "starts_with", "pattern": text});

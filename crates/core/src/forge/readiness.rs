@@ -42,6 +42,8 @@ pub enum BranchRule {
     Signatures,
     /// The branch changes through pull requests only.
     PullRequest,
+    /// Only commits whose checks have passed may be pushed to the branch once it exists.
+    Checks,
     /// The name must contain, begin or end with a text, or must not.
     Name {
         /// How the text is compared.
@@ -86,8 +88,10 @@ pub enum Finding {
     NoPush,
     /// A classic token lacks this scope.
     NoScope(&'static str),
-    /// The app lacks these permissions.
+    /// The app may not write these.
     NotGranted(Vec<&'static str>),
+    /// The app may not even read these.
+    NotReadable(Vec<&'static str>),
     /// A rule would refuse the push.
     Rule(BranchRule),
     /// No request is left until then.
@@ -96,8 +100,10 @@ pub enum Finding {
     Renamed(String),
 }
 
-/// What an app needs, and to write.
-const NEEDED: [&str; 3] = ["contents", "pull_requests", "statuses"];
+/// What an app needs to write.
+const WRITTEN: [&str; 3] = ["contents", "pull_requests", "statuses"];
+/// What an app needs to read: nothing is approved whose checks nobody can read.
+const READ: [&str; 2] = ["checks", "metadata"];
 
 /// Whether a run can publish. An empty list is a yes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -124,9 +130,8 @@ pub fn judge(access: &Access, intent: Option<&Intent>, now: Timestamp) -> Readin
         findings.push(Finding::NoPush);
     }
     findings.extend(missing_scope(access).map(Finding::NoScope));
-    let missing = access.granted.as_ref().map(not_granted).unwrap_or_default();
-    if !missing.is_empty() {
-        findings.push(Finding::NotGranted(missing));
+    if let Some(granted) = &access.granted {
+        findings.extend(not_granted(granted));
     }
     if let Some(intent) = intent {
         let against = access.rules.iter().filter(|rule| rule.refuses(intent));
@@ -160,16 +165,31 @@ fn missing_scope(access: &Access) -> Option<&'static str> {
     }
 }
 
-fn not_granted(granted: &BTreeMap<String, String>) -> Vec<&'static str> {
-    let writes = |name: &&str| granted.get(*name).is_some_and(|level| level == "write");
-    NEEDED.into_iter().filter(|name| !writes(name)).collect()
+fn not_granted(granted: &BTreeMap<String, String>) -> Vec<Finding> {
+    let may = |name: &str, levels: &[&str]| {
+        let level = granted.get(name);
+        level.is_some_and(|level| levels.contains(&level.as_str()))
+    };
+    let unwritten = WRITTEN
+        .into_iter()
+        .filter(|name| !may(name, &["write", "admin"]));
+    let unread = READ
+        .into_iter()
+        .filter(|name| !may(name, &["read", "write", "admin"]));
+    let (unwritten, unread): (Vec<_>, Vec<_>) = (unwritten.collect(), unread.collect());
+    let unwritten = (!unwritten.is_empty()).then_some(Finding::NotGranted(unwritten));
+    let unread = (!unread.is_empty()).then_some(Finding::NotReadable(unread));
+    unwritten.into_iter().chain(unread).collect()
 }
 
 impl BranchRule {
     /// Whether it refuses the push. A run pushes a branch more than once.
     pub fn refuses(&self, intent: &Intent) -> bool {
         match self {
-            BranchRule::Creation | BranchRule::Update | BranchRule::PullRequest => true,
+            BranchRule::Creation
+            | BranchRule::Update
+            | BranchRule::PullRequest
+            | BranchRule::Checks => true,
             BranchRule::Signatures => !intent.signs,
             BranchRule::Name {
                 place,
@@ -193,6 +213,7 @@ impl BranchRule {
             BranchRule::Update => "pushes to it are not permitted".to_owned(),
             BranchRule::Signatures => "its commits must be signed".to_owned(),
             BranchRule::PullRequest => "it changes through pull requests only".to_owned(),
+            BranchRule::Checks => "it takes only commits whose checks have passed".to_owned(),
             BranchRule::Name {
                 place,
                 text,
@@ -234,17 +255,10 @@ impl Finding {
             .hint(format!(
                 "add it with `gh auth refresh --scopes {scope}`, or make a new token"
             )),
-            Finding::NotGranted(missing) => {
-                let names: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
-                Problem::new(
-                    Kind::ForgeForbidden,
-                    format!(
-                        "the GitHub App may not write {} in `{repo}`",
-                        names.join(", ")
-                    ),
-                )
-                .hint("give the app read and write access to them, then accept the new permissions for its installation")
-            }
+            Finding::NotGranted(missing) => not_permitted(repo, "write", missing)
+                .hint("give the app read and write access to them, then accept the new permissions for its installation"),
+            Finding::NotReadable(missing) => not_permitted(repo, "read", missing)
+                .hint("give the app read access to them, then accept the new permissions for its installation"),
             Finding::Rule(rule) => {
                 let named = branch.map_or_else(String::new, |branch| format!(" `{branch}`"));
                 let hint = match rule {
@@ -254,6 +268,7 @@ impl Finding {
                     BranchRule::Creation
                     | BranchRule::Update
                     | BranchRule::PullRequest
+                    | BranchRule::Checks
                     | BranchRule::Name { .. } => {
                         "pass `--branch` with a name that the rules allow, or have the token's \
                          account added to their bypass list"
@@ -289,10 +304,21 @@ impl Finding {
             | Finding::NoPush
             | Finding::NoScope(_)
             | Finding::NotGranted(_)
+            | Finding::NotReadable(_)
             | Finding::Rule(_)
             | Finding::RateLimited(_) => None,
         }
     }
+}
+
+/// An app was granted too little.
+fn not_permitted(repo: &str, what: &str, missing: &[&str]) -> Problem {
+    let names: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
+    let names = names.join(", ");
+    Problem::new(
+        Kind::ForgeForbidden,
+        format!("the GitHub App may not {what} {names} in `{repo}`"),
+    )
 }
 
 impl Readiness {
@@ -390,17 +416,43 @@ mod tests {
     }
 
     #[test]
-    fn an_app_needs_to_write_contents_pull_requests_and_statuses() {
-        let granted = BTreeMap::from([
-            ("contents".to_owned(), "read".to_owned()),
-            ("statuses".to_owned(), "write".to_owned()),
-        ]);
-        let app = Access {
-            granted: Some(granted),
-            ..access()
+    fn an_app_needs_to_write_contents_pull_requests_and_statuses_and_to_read_checks() {
+        let with = |granted: &[(&str, &str)]| {
+            let granted = granted.iter();
+            let granted = granted.map(|(name, level)| ((*name).to_owned(), (*level).to_owned()));
+            judged(&Access {
+                granted: Some(granted.collect()),
+                ..access()
+            })
         };
-        let missing = Finding::NotGranted(vec!["contents", "pull_requests"]);
-        assert_eq!(judged(&app), [missing]);
+        let enough = [
+            ("contents", "write"),
+            ("pull_requests", "write"),
+            ("statuses", "write"),
+            ("checks", "read"),
+            ("metadata", "read"),
+        ];
+        assert_eq!(with(&enough), []);
+        for (place, (name, _)) in enough.into_iter().enumerate() {
+            let mut less = enough.to_vec();
+            less.remove(place);
+            let missing = if place < 3 {
+                Finding::NotGranted(vec![name])
+            } else {
+                Finding::NotReadable(vec![name])
+            };
+            let problem = missing.problem("acme/widgets", None).unwrap();
+            assert!(problem.message.contains(&format!("`{name}`")), "{problem}");
+            assert_eq!(with(&less), [missing]);
+        }
+        let read = [
+            ("contents", "read"),
+            enough[1],
+            enough[2],
+            enough[3],
+            enough[4],
+        ];
+        assert_eq!(with(&read), [Finding::NotGranted(vec!["contents"])]);
     }
 
     #[test]
@@ -414,6 +466,7 @@ mod tests {
             (BranchRule::Creation, false, true),
             (BranchRule::Update, false, true),
             (BranchRule::PullRequest, false, true),
+            (BranchRule::Checks, true, true),
             (BranchRule::Signatures, false, true),
             (BranchRule::Signatures, true, false),
             (name(NamePlace::Start, "drive/", false), false, false),

@@ -220,7 +220,8 @@ fn known_rule(rule: &Rule) -> Option<BranchRule> {
         "creation" => Some(BranchRule::Creation),
         "update" => Some(BranchRule::Update),
         "required_signatures" => Some(BranchRule::Signatures),
-        "pull_request" => Some(BranchRule::PullRequest),
+        "pull_request" | "merge_queue" => Some(BranchRule::PullRequest),
+        "required_status_checks" | "workflows" => Some(BranchRule::Checks),
         "branch_name_pattern" => {
             let pattern = rule.parameters.as_ref()?;
             let place = match pattern.operator.as_deref()? {

@@ -271,7 +271,8 @@ pub(super) fn branch_rules(call: &mut Call<'_>) -> Outcome {
         return Err(Refusal::new(403, text));
     }
     let mut all = rules_of(repo, call.param("branch"));
-    if !rules.ruled.is_empty() {
+    // They are those of the branch that changes are merged into.
+    if !rules.ruled.is_empty() && call.param("branch") == "main" {
         let checks = rules.ruled.iter().map(|name| json!({ "context": name }));
         all.push(json!({"type": "required_status_checks", "parameters": {
             "required_status_checks": checks.collect::<Vec<_>>(),
