@@ -9,8 +9,8 @@ use drive_core::ids::{CommitSha, DedupeKey, PrNumber, RunId};
 use drive_core::prompts::Prompts;
 use drive_core::review::Domain;
 use drive_core::run::{
-    Adopted, Ask, DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Makes,
-    OutcomeStatus, PhaseTerms, PollResult, Published, Request, ReviewTerms, Run, RunKind, Timer,
+    Adopted, Ask, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Makes, OutcomeStatus,
+    PhaseTerms, PlanApproval, PollResult, Published, Request, ReviewTerms, Run, RunKind, Timer,
     WatchTerms,
 };
 use drive_core::settings::{RecordDetail, TeamMode};
@@ -126,7 +126,10 @@ fn watched(pause: Duration) -> Request {
     let mut sandbox = sandbox();
     sandbox.branch = Some(BranchName::parse("drive/do-it").unwrap());
     let terms = PhaseTerms {
-        makes: Makes::Plan { given: None },
+        makes: Makes::Plan {
+            given: None,
+            approval: PlanApproval::default(),
+        },
         mode: TeamMode::Github,
         reviewer: "scripted".into(),
         fixer: "scripted".into(),
@@ -143,10 +146,6 @@ fn watched(pause: Duration) -> Request {
             inactivity_timeout: Duration::from_secs(24 * 3600),
             max_rounds: 5,
         }),
-        done: DoneWhen::Approved {
-            auto_approve: false,
-            plan_only: false,
-        },
         review: ReviewTerms {
             domains: Domain::SHIPPED.to_vec(),
             min_confidence: Confidence::new(80).unwrap(),

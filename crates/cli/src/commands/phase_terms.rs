@@ -4,7 +4,7 @@ use drive_adapters::settings::{PROMPTS_FOLDER, checkout_root, load_prompts};
 use drive_core::problem::{Kind, Problem};
 use drive_core::prompts::Prompts;
 use drive_core::review::Domain;
-use drive_core::run::{DoneWhen, Makes, PhaseTerms, ReviewTerms, WatchTerms};
+use drive_core::run::{Makes, PhaseTerms, PlanApproval, ReviewTerms, WatchTerms};
 use drive_core::settings::{Settings, TeamMode};
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -26,7 +26,10 @@ pub(crate) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTer
     };
     check_domains(&review, &prompts)?;
     Ok(PhaseTerms {
-        makes: Makes::Plan { given: None },
+        makes: Makes::Plan {
+            given: None,
+            approval: PlanApproval::default(),
+        },
         mode: TeamMode::Github,
         reviewer: team.reviewer_llm.clone(),
         fixer: team.primary_llm.clone(),
@@ -40,10 +43,6 @@ pub(crate) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTer
             inactivity_timeout: settings.cruise.inactivity_timeout.get(),
             max_rounds: settings.cruise.max_rounds,
         }),
-        done: DoneWhen::Approved {
-            auto_approve: false,
-            plan_only: false,
-        },
         review,
         prompts,
         checks_timeout: settings.forge.checks_timeout.get(),

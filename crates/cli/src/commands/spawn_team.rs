@@ -6,7 +6,7 @@ use crate::answer::Outcome;
 use crate::app::App;
 use clap::Args;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{DoneWhen, Makes, PhaseTerms, RunKind};
+use drive_core::run::{ChangeDone, Makes, PhaseTerms, RunKind};
 use drive_core::settings::{Layer, TeamMode};
 
 /// The arguments of `drive spawn-team`.
@@ -67,13 +67,14 @@ pub(crate) fn run(args: &SpawnTeamArgs, app: &App) -> Outcome {
     let team = &settings.spawn_team;
     check_iterations(args, team.mode)?;
     let terms = PhaseTerms {
-        makes: Makes::Change,
+        makes: Makes::Change {
+            done: ChangeDone::Reviewed {
+                auto_merge: args.auto_merge,
+            },
+        },
         mode: team.mode,
         branch: args.options.branch()?,
         watch: None,
-        done: DoneWhen::Reviewed {
-            auto_merge: args.auto_merge,
-        },
         ..usual_terms(&settings, &app.start_dir()?)?
     };
     let assignment = Assignment {

@@ -5,7 +5,7 @@ use crate::support::{Scene, team_request};
 use drive_core::forge::PrState;
 use drive_core::forge::checks::VERIFY_CONTEXT;
 use drive_core::problem::Kind;
-use drive_core::run::{DoneWhen, OutcomeStatus, Run, RunKind};
+use drive_core::run::{ChangeDone, Makes, OutcomeStatus, Run, RunKind};
 use drive_engine::ports::StatusState;
 
 /// A team that merges, while a person pushes to the base at the very moment of the merge.
@@ -13,7 +13,9 @@ fn overtaken(passes: bool) -> (Scene, Run) {
     let scene = Scene::new();
     let mut request = team_request(&scene.world);
     if let RunKind::Team(terms) = &mut request.kind {
-        terms.done = DoneWhen::Reviewed { auto_merge: true };
+        terms.makes = Makes::Change {
+            done: ChangeDone::Reviewed { auto_merge: true },
+        };
     }
     let (repository, gate) = (scene.world.repository.clone(), scene.world.gate.clone());
     scene.world.forge.before_merge(move || {
@@ -65,7 +67,9 @@ fn a_verified_head_carries_the_result_as_a_check() {
         let scene = Scene::new();
         let mut request = team_request(&scene.world);
         if let RunKind::Team(terms) = &mut request.kind {
-            terms.done = DoneWhen::Reviewed { auto_merge: true };
+            terms.makes = Makes::Change {
+                done: ChangeDone::Reviewed { auto_merge: true },
+            };
         }
         scene.world.gate.set_passes(passes);
         scene.execute(request, None).unwrap();
@@ -81,7 +85,9 @@ fn the_verified_tree_that_landed_is_not_verified_again() {
     let scene = Scene::new();
     let mut request = team_request(&scene.world);
     if let RunKind::Team(terms) = &mut request.kind {
-        terms.done = DoneWhen::Reviewed { auto_merge: true };
+        terms.makes = Makes::Change {
+            done: ChangeDone::Reviewed { auto_merge: true },
+        };
     }
     let gate = scene.world.gate.clone();
     scene

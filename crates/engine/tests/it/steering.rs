@@ -4,7 +4,7 @@ use crate::support::{FILE, FIXED, Scene, assert_nothing_is_lost, run_id, team_re
 use drive_core::agent::Role;
 use drive_core::forge::{Permission, PrState};
 use drive_core::problem::Kind;
-use drive_core::run::{DoneWhen, OutcomeStatus, Request, Run, RunKind, waits_for_person};
+use drive_core::run::{ChangeDone, Makes, OutcomeStatus, Request, Run, RunKind, waits_for_person};
 use drive_engine::fakes::AgentWork;
 
 const WORKFLOW: &str = ".github/workflows/ci.yml";
@@ -26,7 +26,9 @@ fn scene(path: &'static str) -> Scene {
 fn merging(scene: &Scene) -> Request {
     let mut request = team_request(&scene.world);
     if let RunKind::Team(terms) = &mut request.kind {
-        terms.done = DoneWhen::Reviewed { auto_merge: true };
+        terms.makes = Makes::Change {
+            done: ChangeDone::Reviewed { auto_merge: true },
+        };
     }
     request
 }

@@ -8,7 +8,9 @@ use drive_core::agent::Role;
 use drive_core::forge::{PrState, Surface};
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{DoneWhen, Effect, EffectResult, OutcomeStatus, Request, Run, RunKind};
+use drive_core::run::{
+    ChangeDone, Effect, EffectResult, Makes, OutcomeStatus, Request, Run, RunKind,
+};
 use drive_engine::CancelToken;
 use drive_engine::executor::{Performer, Task};
 use drive_engine::fakes::{AgentWork, CrashPoint, FakeWorld};
@@ -147,7 +149,9 @@ fn two_teams_that_want_one_name_both_succeed() {
 fn merging(scene: &Scene) -> Request {
     let mut request = team_request(&scene.world);
     if let RunKind::Team(terms) = &mut request.kind {
-        terms.done = DoneWhen::Reviewed { auto_merge: true };
+        terms.makes = Makes::Change {
+            done: ChangeDone::Reviewed { auto_merge: true },
+        };
     }
     request
 }

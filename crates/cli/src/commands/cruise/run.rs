@@ -17,8 +17,8 @@ use drive_core::ids::RunId;
 use drive_core::plan::Plan;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    AfterEnd, BuildTerms, DoneWhen, FinishTerms, GivenPlan, Level, LineTerms, Makes, PerTask,
-    PhaseTerms, PlanFrom, Publish, Request, RunKind, TaskCosts, task_costs,
+    AfterEnd, BuildTerms, ChangeDone, FinishTerms, GivenPlan, Level, LineTerms, Makes, PerTask,
+    PhaseTerms, PlanApproval, PlanFrom, Publish, Request, RunKind, TaskCosts, task_costs,
 };
 use drive_core::settings::{Layer, MergeBy, PrStrategy, Settings};
 use drive_engine::ports::{RunFilter, Store, VersionControl};
@@ -170,10 +170,13 @@ impl RunArgs {
             return Ok(planning);
         };
         let given = match &terms.makes {
-            Makes::Plan { given: Some(plan) } if self.build_only => Some(plan.text().to_owned()),
-            Makes::Plan { .. } | Makes::Change | Makes::Amendments { .. } | Makes::Whole { .. } => {
-                None
-            }
+            Makes::Plan {
+                given: Some(plan), ..
+            } if self.build_only => Some(plan.text().to_owned()),
+            Makes::Plan { .. }
+            | Makes::Change { .. }
+            | Makes::Amendments { .. }
+            | Makes::Whole { .. } => None,
         };
         let plan = match given.map(|text| Plan::parse(&text)) {
             Some(Ok(plan)) => PlanFrom::File { plan },
@@ -214,10 +217,10 @@ impl RunArgs {
             branch: new_branch(self.branch.as_deref())?,
             makes: Makes::Plan {
                 given: self.given_plan()?,
-            },
-            done: DoneWhen::Approved {
-                auto_approve: self.auto_approve,
-                plan_only: self.plan_only,
+                approval: PlanApproval {
+                    auto_approve: self.auto_approve,
+                    plan_only: self.plan_only,
+                },
             },
             ..usual
         })
@@ -235,7 +238,9 @@ pub(crate) fn build_terms(
     let line = LineTerms {
         plan,
         task: Box::new(PhaseTerms {
-            makes: Makes::Change,
+            makes: Makes::Change {
+                done: ChangeDone::Reviewed { auto_merge: false },
+            },
             watch: None,
             branch: None,
             ..terms.clone()

@@ -74,7 +74,10 @@ pub use phase::{
     ClosingPost, Counts, Description, HoldFor, PLAN_PATH, Pause, Phase, PhaseEnd, PlanCheck,
     Posting, Retry, Stage,
 };
-pub use phase_terms::{Adopted, DoneWhen, GivenPlan, Makes, PhaseTerms, ReviewTerms, WatchTerms};
+pub(in crate::run) use phase_terms::DoneWhen;
+pub use phase_terms::{
+    Adopted, ChangeDone, GivenPlan, Makes, PhaseTerms, PlanApproval, ReviewTerms, WatchTerms,
+};
 pub use post_key::PostKey;
 pub use promotion::{Judged, Mark, RoundVerified};
 pub use record::{JobRecord, PermissionRecord, Record, RemarkRecord, ReviewRecord, SeverityTotals};

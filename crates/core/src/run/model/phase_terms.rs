@@ -18,7 +18,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PhaseTerms {
-    /// The output of the first agent.
+    /// The output of the first agent, and when the phase is done with it.
     pub makes: Makes,
     /// How reviews and fixes take turns, and where reviews are shown.
     pub mode: TeamMode,
@@ -43,8 +43,6 @@ pub struct PhaseTerms {
     /// How the pull request is watched; `None` where the phase ends with its reviews.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<WatchTerms>,
-    /// When the phase is done.
-    pub done: DoneWhen,
     /// By which rules the work is reviewed.
     pub review: ReviewTerms,
     /// The prompts of all agents.
@@ -92,13 +90,19 @@ fn one() -> NonZeroU32 {
 #[serde(rename_all = "camelCase", tag = "makes")]
 pub enum Makes {
     /// The change that the task asks for.
-    Change,
-    /// A plan for the task.
+    Change {
+        /// When it is done.
+        done: ChangeDone,
+    },
+    /// A plan for the task. It is done once it is approved.
     Plan {
         /// The plan, where the person brought one: then no agent writes it.
         given: Option<GivenPlan>,
+        /// Who approves it, and what follows.
+        approval: PlanApproval,
     },
-    /// Nothing: the plan is there. It follows what people say about it while it is built.
+    /// Nothing: the plan is there. It follows what people say about it while it is built, until the parent
+    /// asks the phase to end.
     #[serde(rename_all = "camelCase")]
     Amendments {
         /// The tip of the branch that it is on, a verified commit.
@@ -107,10 +111,40 @@ pub enum Makes {
         pull_request: Published,
     },
     /// Nothing: the commits are there. They are looked at as a whole and brought to the base.
+    #[serde(rename_all = "camelCase")]
     Whole {
         /// The commits.
         whole: Box<WholeTerms>,
+        /// Whether drive merges what passes everything; else a person does.
+        auto_merge: bool,
     },
+}
+
+/// When a change is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "when")]
+pub enum ChangeDone {
+    /// Once every review is through.
+    #[serde(rename_all = "camelCase")]
+    Reviewed {
+        /// Whether an approved commit that passes verification is merged.
+        auto_merge: bool,
+    },
+    /// Once the parent landed it. Until then people are heard.
+    Landed {
+        /// Whether a person must approve first.
+        approve: bool,
+    },
+}
+
+/// Who approves a plan, and what follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanApproval {
+    /// Whether a plan that every domain approved needs no person.
+    pub auto_approve: bool,
+    /// Whether only the plan was asked for.
+    pub plan_only: bool,
 }
 
 /// A plan that a person brought.
@@ -149,26 +183,17 @@ pub struct WatchTerms {
     pub max_rounds: u32,
 }
 
-/// When a phase is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", tag = "done")]
-pub enum DoneWhen {
+/// When a phase is done, as its output says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::run) enum DoneWhen {
     /// Once every review is through.
-    #[serde(rename_all = "camelCase")]
     Reviewed {
         /// Whether an approved commit that passes verification is merged.
         auto_merge: bool,
     },
     /// Once a person approved.
-    #[serde(rename_all = "camelCase")]
-    Approved {
-        /// Whether a plan that every domain approved needs no person.
-        auto_approve: bool,
-        /// Whether only the plan was asked for.
-        plan_only: bool,
-    },
+    Approved(PlanApproval),
     /// Once the pull request is merged or closed.
-    #[serde(rename_all = "camelCase")]
     Merged {
         /// Whether drive merges what passes everything; else a person does.
         auto: bool,
@@ -176,7 +201,6 @@ pub enum DoneWhen {
     /// Once its parent asks for it, and nothing is left to do.
     Asked,
     /// Once its parent landed it. Until then people are heard.
-    #[serde(rename_all = "camelCase")]
     Landed {
         /// Whether a person must approve first.
         approve: bool,
@@ -189,6 +213,19 @@ fn checks_timeout() -> Duration {
 }
 
 impl PhaseTerms {
+    /// When the phase is done.
+    pub(in crate::run) fn done(&self) -> DoneWhen {
+        match &self.makes {
+            Makes::Change { done } => match *done {
+                ChangeDone::Reviewed { auto_merge } => DoneWhen::Reviewed { auto_merge },
+                ChangeDone::Landed { approve } => DoneWhen::Landed { approve },
+            },
+            Makes::Plan { approval, .. } => DoneWhen::Approved(*approval),
+            Makes::Amendments { .. } => DoneWhen::Asked,
+            Makes::Whole { auto_merge, .. } => DoneWhen::Merged { auto: *auto_merge },
+        }
+    }
+
     /// The review plan: the domains, and how often each reviews.
     pub fn review_plan(&self) -> ReviewPlan {
         match self.mode {
@@ -205,7 +242,7 @@ impl PhaseTerms {
     /// The kind of work that reviewers look at.
     pub fn subject(&self) -> Subject {
         match self.makes {
-            Makes::Change | Makes::Whole { .. } => Subject::Code,
+            Makes::Change { .. } | Makes::Whole { .. } => Subject::Code,
             Makes::Plan { .. } | Makes::Amendments { .. } => Subject::Plan,
         }
     }
@@ -213,28 +250,28 @@ impl PhaseTerms {
     /// Whether anybody reviews it. What was reviewed task by task need not be.
     pub fn is_reviewed(&self) -> bool {
         match &self.makes {
-            Makes::Whole { whole } => whole.reviewed,
+            Makes::Whole { whole, .. } => whole.reviewed,
             // Programs check what people asked for.
             Makes::Amendments { .. } => false,
-            Makes::Plan { given } => !matches!(given, Some(GivenPlan::AsItIs { .. })),
-            Makes::Change => true,
+            Makes::Plan { given, .. } => !matches!(given, Some(GivenPlan::AsItIs { .. })),
+            Makes::Change { .. } => true,
         }
     }
 
     /// The commits of a cruise that this phase brings to the base.
     pub fn whole(&self) -> Option<&WholeTerms> {
         match &self.makes {
-            Makes::Whole { whole } => Some(whole),
-            Makes::Change | Makes::Plan { .. } | Makes::Amendments { .. } => None,
+            Makes::Whole { whole, .. } => Some(whole),
+            Makes::Change { .. } | Makes::Plan { .. } | Makes::Amendments { .. } => None,
         }
     }
 
     /// The commit and the pull request of a cruise that this phase begins with.
     pub fn taken_over(&self) -> Option<(&CommitSha, &Published)> {
         match &self.makes {
-            Makes::Whole { whole } => Some((&whole.head, &whole.pull_request)),
+            Makes::Whole { whole, .. } => Some((&whole.head, &whole.pull_request)),
             Makes::Amendments { head, pull_request } => Some((head, pull_request)),
-            Makes::Change | Makes::Plan { .. } => None,
+            Makes::Change { .. } | Makes::Plan { .. } => None,
         }
     }
 
@@ -247,7 +284,7 @@ impl PhaseTerms {
     pub fn is_about_plan(&self) -> bool {
         match self.makes {
             Makes::Plan { .. } | Makes::Amendments { .. } => true,
-            Makes::Change | Makes::Whole { .. } => false,
+            Makes::Change { .. } | Makes::Whole { .. } => false,
         }
     }
 
@@ -258,13 +295,7 @@ impl PhaseTerms {
 
     /// Whether it is done once a person approved the plan.
     pub fn asks_approval(&self) -> bool {
-        match self.done {
-            DoneWhen::Approved { .. } => true,
-            DoneWhen::Reviewed { .. }
-            | DoneWhen::Merged { .. }
-            | DoneWhen::Asked
-            | DoneWhen::Landed { .. } => false,
-        }
+        matches!(self.makes, Makes::Plan { .. })
     }
 
     /// Whether people's comments on the pull request are worked in.

@@ -6,8 +6,8 @@ use drive_core::forge::{CommentRef, PrState, Surface};
 use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::prompts::Prompts;
 use drive_core::run::{
-    AfterEnd, Approved, Ask, DoneWhen, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Makes,
-    Objected, PhaseTerms, PollResult, PostKey, Request, RunKind, Timer, WatchTerms,
+    AfterEnd, Approved, Ask, Effect, EffectResult, Event, ForgeAct, ForgeAnswer, Makes, Objected,
+    PhaseTerms, PlanApproval, PollResult, PostKey, Request, RunKind, Timer, WatchTerms,
 };
 use drive_core::sandbox::Sandbox;
 use drive_core::settings::{RecordDetail, TeamMode};
@@ -16,7 +16,10 @@ use std::time::Duration;
 /// How a cruise works where a test says nothing else: one review of each domain, at most five rounds.
 pub fn terms() -> PhaseTerms {
     PhaseTerms {
-        makes: Makes::Plan { given: None },
+        makes: Makes::Plan {
+            given: None,
+            approval: PlanApproval::default(),
+        },
         mode: TeamMode::Github,
         reviewer: "gemini-cli".into(),
         fixer: "codex".into(),
@@ -30,10 +33,6 @@ pub fn terms() -> PhaseTerms {
             inactivity_timeout: Duration::from_secs(24 * 3600),
             max_rounds: 5,
         }),
-        done: DoneWhen::Approved {
-            auto_approve: false,
-            plan_only: false,
-        },
         review: review_terms(),
         prompts: Prompts::default()
             .replace("name.md", "Name {{task}}")
@@ -130,6 +129,7 @@ pub fn events() -> Vec<Event> {
     let mut adopted = terms();
     adopted.makes = Makes::Plan {
         given: Some(drive_core::run::GivenPlan::ToReview("given".into())),
+        approval: PlanApproval::default(),
     };
     adopted.adopted = Some(drive_core::run::Adopted {
         sandbox: Sandbox {

@@ -19,7 +19,7 @@ use drive_core::process::{ProcessIdentity, ProcessMark, TimeBound};
 use drive_core::prompts::Prompts;
 use drive_core::review::Domain;
 use drive_core::run::{
-    AfterEnd, BuildTerms, ChildReport, ChildState, CommitSummary, DoneWhen, Effect, EffectResult,
+    AfterEnd, BuildTerms, ChangeDone, ChildReport, ChildState, CommitSummary, Effect, EffectResult,
     Event, ForgeAct, ForgeAnswer, IgnoredComment, Landable, LandedAs, Makes, Note, OutcomeStatus,
     PhaseTerms, Publish, Published, Request, ReviewTerms, RunKind, Spent, TaskOrder,
 };
@@ -90,7 +90,9 @@ pub fn review_terms() -> ReviewTerms {
 /// A team of two in this mode, with at most two reviews of the same thing.
 pub fn team_request(mode: TeamMode) -> Request {
     let terms = PhaseTerms {
-        makes: Makes::Change,
+        makes: Makes::Change {
+            done: ChangeDone::Reviewed { auto_merge: false },
+        },
         mode,
         max_iterations: 2,
         reviewer: "gemini-cli".into(),
@@ -99,7 +101,6 @@ pub fn team_request(mode: TeamMode) -> Request {
         namer_model: Some("small".into()),
         branch: None,
         watch: None,
-        done: DoneWhen::Reviewed { auto_merge: false },
         review: review_terms(),
         prompts: Prompts::default()
             .replace("name.md", "Name {{task}}")

@@ -409,7 +409,7 @@ fn check_approval(sim: &Sim) {
     let terms = request.kind.phase_terms().expect("a phase");
     if !terms.is_reviewed() {
         // A person brought the plan, to be used as it is.
-        assert!(matches!(terms.makes, Makes::Plan { given: Some(_) }));
+        assert!(matches!(terms.makes, Makes::Plan { given: Some(_), .. }));
         return;
     }
     let last = |domain| {

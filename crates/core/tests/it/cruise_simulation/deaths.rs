@@ -9,8 +9,8 @@ use crate::cruise_simulation::sim::{Owner, Sim, Who};
 use crate::cruise_simulation::world::UnderWay;
 use drive_core::agent::Access;
 use drive_core::run::{
-    Adopted, DoneWhen, Effect, Event, Published, Request, Run, RunKind, STATE_FORMAT, phase_state,
-    read_run, write_run,
+    Adopted, Effect, Event, Makes, PlanApproval, Published, Request, Run, RunKind, STATE_FORMAT,
+    phase_state, read_run, write_run,
 };
 use drive_core::sandbox::{Lifetime, Sandbox};
 
@@ -111,10 +111,9 @@ impl Sim {
         self.losses += 1;
         self.world.git.alive.clear();
         if let RunKind::Cruise(terms) = &mut request.kind {
-            terms.done = DoneWhen::Approved {
-                auto_approve: false,
-                plan_only: false,
-            };
+            if let Makes::Plan { approval, .. } = &mut terms.makes {
+                *approval = PlanApproval::default();
+            }
             terms.adopted = Some(Adopted {
                 sandbox: Sandbox {
                     lifetime: Lifetime::Persistent,

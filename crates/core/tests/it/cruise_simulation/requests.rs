@@ -4,7 +4,7 @@ use crate::common;
 use crate::cruise_simulation::clock::HOUR;
 use crate::cruise_simulation::rng::Rng;
 use drive_core::agent::Budget;
-use drive_core::run::{DoneWhen, GivenPlan, Makes, Request, RunKind};
+use drive_core::run::{ChangeDone, GivenPlan, Makes, PlanApproval, Request, RunKind};
 use drive_core::settings::TeamMode;
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -17,23 +17,23 @@ pub fn request(rng: &mut Rng) -> Request {
     terms.max_iterations = u32::try_from(rng.between(1, 4)).expect("small");
     terms.review.refuter = (rng.below(2) == 0).then(|| terms.reviewer.clone());
     terms.review.max_parallel = side_by_side(terms.max_iterations);
-    terms.done = DoneWhen::Approved {
+    let approval = PlanApproval {
         auto_approve: rng.percent(35),
         plan_only: rng.percent(30),
     };
     let inactive = rng.weighed(&[(5, HOUR / 2), (8, 2 * HOUR), (1, 24 * HOUR)]);
     let watch = terms.watch.as_mut().expect("a cruise is watched");
     watch.inactivity_timeout = Duration::from_millis(inactive.unsigned_abs());
-    if rng.percent(15) {
+    let given = rng.percent(15).then(|| {
         // Without a draw of its own, so that old seeds mean what they meant.
         let text = common::PLAN.to_owned();
-        let given = if terms.review.refuter.is_some() {
+        if terms.review.refuter.is_some() {
             GivenPlan::ToReview(text)
         } else {
             GivenPlan::AsItIs { as_it_is: text }
-        };
-        terms.makes = Makes::Plan { given: Some(given) };
-    }
+        }
+    });
+    terms.makes = Makes::Plan { given, approval };
     let mut request = common::cruise::request_with(terms);
     request.budget = Budget::default();
     if rng.percent(25) {
@@ -59,8 +59,9 @@ pub fn team_request(rng: &mut Rng) -> Request {
         terms.max_iterations = u32::try_from(rng.between(1, 4)).expect("small");
         terms.review.refuter = (rng.below(2) == 0).then(|| terms.reviewer.clone());
         terms.review.max_parallel = side_by_side(terms.max_iterations);
-        terms.done = DoneWhen::Reviewed {
-            auto_merge: rng.percent(50),
+        let auto_merge = rng.percent(50);
+        terms.makes = Makes::Change {
+            done: ChangeDone::Reviewed { auto_merge },
         };
     }
     request.budget = Budget::default();

@@ -5,8 +5,8 @@ use crate::cruise_step::scene::{OBJECTS, Scene, head, short};
 use drive_core::agent::Role;
 use drive_core::ids::CommitSha;
 use drive_core::run::{
-    Approved, Ask, DoneWhen, Effect, EffectResult, ForgeAct, Life, OutcomeStatus, PhaseTerms,
-    PollResult, Timer,
+    Approved, Ask, Effect, EffectResult, ForgeAct, Life, Makes, OutcomeStatus, PhaseTerms,
+    PlanApproval, PollResult, Timer,
 };
 
 fn approval(head: String) -> Approved {
@@ -18,9 +18,12 @@ fn approval(head: String) -> Approved {
 
 fn auto() -> PhaseTerms {
     PhaseTerms {
-        done: DoneWhen::Approved {
-            auto_approve: true,
-            plan_only: false,
+        makes: Makes::Plan {
+            given: None,
+            approval: PlanApproval {
+                auto_approve: true,
+                plan_only: false,
+            },
         },
         ..terms()
     }

@@ -5,15 +5,18 @@ use crate::cruise_step::scene::{Scene, head};
 use drive_core::agent::Role;
 use drive_core::ids::CommitSha;
 use drive_core::run::{
-    Approved, DoneWhen, Effect, ForgeAct, GivenPlan, Makes, OutcomeStatus, PhaseTerms, PollResult,
+    Approved, Effect, ForgeAct, GivenPlan, Makes, OutcomeStatus, PhaseTerms, PlanApproval,
+    PollResult,
 };
 
 fn given(plan: GivenPlan, auto_approve: bool) -> PhaseTerms {
     PhaseTerms {
-        makes: Makes::Plan { given: Some(plan) },
-        done: DoneWhen::Approved {
-            auto_approve,
-            plan_only: true,
+        makes: Makes::Plan {
+            given: Some(plan),
+            approval: PlanApproval {
+                auto_approve,
+                plan_only: true,
+            },
         },
         ..terms()
     }

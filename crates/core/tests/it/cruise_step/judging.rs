@@ -6,8 +6,8 @@ use drive_core::agent::{Failure, Role};
 use drive_core::ids::{BranchName, CommitSha, PrNumber, TaskId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    ContractCheck, DoneWhen, Effect, EffectResult, JudgeCheck, Level, LineAnswer, Makes, Opinion,
-    Phase, PhaseTerms, Published, Receipt, ReceiptResult, Shows, Stage, Timer, WholeTerms, fold,
+    ContractCheck, Effect, EffectResult, JudgeCheck, Level, LineAnswer, Makes, Opinion, Phase,
+    PhaseTerms, Published, Receipt, ReceiptResult, Shows, Stage, Timer, WholeTerms, fold,
 };
 
 const MET: &str = r#"{"tasks": [{"id": "login", "status": "implemented",
@@ -47,9 +47,9 @@ pub(super) fn terms(level: Level) -> PhaseTerms {
     PhaseTerms {
         makes: Makes::Whole {
             whole: Box::new(whole(level)),
+            auto_merge: true,
         },
         branch: Some(BranchName::parse("login").unwrap()),
-        done: DoneWhen::Merged { auto: true },
         ..common::cruise::terms()
     }
 }

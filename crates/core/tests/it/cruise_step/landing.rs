@@ -7,18 +7,19 @@ use drive_core::forge::PrState;
 use drive_core::forge::checks::{Check, CheckSource, CheckState, Checks};
 use drive_core::ids::{BranchName, CommitSha, RunId, TaskId};
 use drive_core::run::{
-    Approved, Ask, ChildState, DoneWhen, Effect, Event, Landable, Makes, Objected, OutcomeStatus,
+    Approved, Ask, ChangeDone, ChildState, Effect, Event, Landable, Makes, Objected, OutcomeStatus,
     Parent, PhaseEnd, PhaseTerms, PollResult, Request, RunKind, RunMessage, TaskScope, Timer,
     against_landing,
 };
 
 fn scene(approve: bool) -> Scene {
     let terms = PhaseTerms {
-        makes: Makes::Change,
+        makes: Makes::Change {
+            done: ChangeDone::Landed { approve },
+        },
         branch: Some(BranchName::parse("login").unwrap()),
         title: Some("Log in".into()),
         scope: Some(TaskScope::default()),
-        done: DoneWhen::Landed { approve },
         ..common::cruise::terms()
     };
     let mut scene = Scene::with(Request {

@@ -6,7 +6,7 @@ use crate::cruise_step::scene::Scene;
 use drive_core::agent::Role;
 use drive_core::forge::Surface;
 use drive_core::ids::CommentId;
-use drive_core::run::{Ask, DoneWhen, Effect, cruise_status};
+use drive_core::run::{Ask, Effect, Makes, PlanApproval, cruise_status};
 
 fn asks_back(id: &str) -> String {
     format!(r#"{{"comments": [{{"id": "{id}", "action": "question", "note": "Which name?"}}]}}"#)
@@ -64,9 +64,12 @@ fn a_question_in_the_conversation_stays_open_until_its_author_writes_again() {
 #[test]
 fn auto_approve_waits_for_the_answer_to_a_question_and_a_person_need_not() {
     let mut auto = terms();
-    auto.done = DoneWhen::Approved {
-        auto_approve: true,
-        plan_only: false,
+    auto.makes = Makes::Plan {
+        given: None,
+        approval: PlanApproval {
+            auto_approve: true,
+            plan_only: false,
+        },
     };
     let mut scene = Scene::begin(auto);
     scene.agent(Role::Fixer, agent_said(&asks_back("inline-5")));

@@ -7,9 +7,9 @@ use drive_core::agent::{Failure, Role};
 use drive_core::ids::{PrNumber, RunId, TaskId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    Ask, ChildReport, ChildState, DoneWhen, Effect, EffectResult, Event, Group, Objected, Outcome,
-    OutcomeStatus, Parent, PhaseTerms, PollResult, Published, Request, Run, Standing, State, Timer,
-    Wants, standing, step, waiting_for,
+    Ask, ChangeDone, ChildReport, ChildState, Effect, EffectResult, Event, Group, Makes, Objected,
+    Outcome, OutcomeStatus, Parent, PhaseTerms, PollResult, Published, Request, Run, Standing,
+    State, Timer, Wants, standing, step, waiting_for,
 };
 use drive_core::timeline::describe_state;
 use std::sync::Arc;
@@ -163,7 +163,9 @@ fn a_cruise_that_is_ready_names_the_merge() {
 #[test]
 fn a_pause_between_polls_with_nothing_to_do_is_waiting() {
     let scene = Scene::watching(PhaseTerms {
-        done: DoneWhen::Asked,
+        makes: Makes::Change {
+            done: ChangeDone::Landed { approve: false },
+        },
         ..terms()
     });
     let (group, reason, command) = told(&scene.run);
@@ -348,7 +350,9 @@ fn every_wait_is_shown_as_what_it_is() {
             "comments may come",
             || {
                 Scene::watching(PhaseTerms {
-                    done: DoneWhen::Asked,
+                    makes: Makes::Change {
+                        done: ChangeDone::Landed { approve: false },
+                    },
                     ..terms()
                 })
             },

@@ -6,7 +6,7 @@ use crate::common::{self, agent_said, comment};
 use drive_core::agent::Role;
 use drive_core::ids::CommitSha;
 use drive_core::run::{
-    Approved, DoneWhen, Effect, EffectResult, ForgeAct, ForgeAnswer, Level, LineAct, MergeWhen,
+    Approved, Effect, EffectResult, ForgeAct, ForgeAnswer, Level, LineAct, Makes, MergeWhen,
     Objected, PollResult, Timer,
 };
 
@@ -105,7 +105,9 @@ fn statuses(scene: &Scene) -> Vec<bool> {
 /// Commits that passed everything, and wait for a person to merge them.
 fn ready() -> Scene {
     let mut terms = terms(Level::Basic);
-    terms.done = DoneWhen::Merged { auto: false };
+    if let Makes::Whole { auto_merge, .. } = &mut terms.makes {
+        *auto_merge = false;
+    }
     let mut scene = Scene::begin(terms);
     scene.line = Some(CommitSha::new("c".repeat(40)));
     scene.settle();

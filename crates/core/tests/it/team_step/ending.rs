@@ -6,14 +6,16 @@ use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_core::review::LastWord;
 use drive_core::run::{
-    DoneWhen, Effect, EffectResult, ForgeAnswer, OutcomeStatus, Request, RunKind,
+    ChangeDone, Effect, EffectResult, ForgeAnswer, Makes, OutcomeStatus, Request, RunKind,
 };
 use drive_core::settings::TeamMode;
 
 pub fn merging(mode: TeamMode) -> Request {
     let mut request = team_request(mode);
     if let RunKind::Team(terms) = &mut request.kind {
-        terms.done = DoneWhen::Reviewed { auto_merge: true };
+        terms.makes = Makes::Change {
+            done: ChangeDone::Reviewed { auto_merge: true },
+        };
     }
     request
 }

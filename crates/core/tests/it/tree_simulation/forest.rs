@@ -8,9 +8,9 @@ use crate::cruise_simulation::rng::Rng;
 use drive_core::agent::{Budget, Cost, Ending, Failure, Role, Usage};
 use drive_core::ids::{EffectKey, RunId, TaskId};
 use drive_core::run::{
-    AfterEnd, Ask, BuildTerms, DoneWhen, Effect, EffectResult, Event, OutcomeStatus, Publish,
-    Request, Run, RunKind, RunMessage, STATE_FORMAT, TaskOrder, Timer, fold, read_run, step,
-    write_run,
+    AfterEnd, Ask, BuildTerms, Effect, EffectResult, Event, Makes, OutcomeStatus, PlanApproval,
+    Publish, Request, Run, RunKind, RunMessage, STATE_FORMAT, TaskOrder, Timer, fold, read_run,
+    step, write_run,
 };
 use drive_core::sandbox::Sandbox;
 use drive_core::settings::TeamMode;

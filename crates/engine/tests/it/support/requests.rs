@@ -4,7 +4,8 @@ use drive_core::ids::{BranchName, CommitSha, RemoteName};
 use drive_core::prompts::Prompts;
 use drive_core::review::Domain;
 use drive_core::run::{
-    AfterEnd, DoneWhen, Makes, PhaseTerms, Publish, Request, ReviewTerms, RunKind, WatchTerms,
+    AfterEnd, ChangeDone, Makes, PhaseTerms, PlanApproval, Publish, Request, ReviewTerms, RunKind,
+    WatchTerms,
 };
 use drive_core::settings::{RecordDetail, TeamMode};
 use drive_engine::fakes::{FakeWorld, REPOSITORY_PATH};
@@ -51,17 +52,19 @@ pub fn team_request(world: &FakeWorld) -> Request {
 /// A cruise that ends with the approval of its plan.
 pub fn cruise_request(world: &FakeWorld) -> Request {
     let terms = PhaseTerms {
-        makes: Makes::Plan { given: None },
+        makes: Makes::Plan {
+            given: None,
+            approval: PlanApproval {
+                auto_approve: false,
+                plan_only: true,
+            },
+        },
         watch: Some(WatchTerms {
             poll_initial: Duration::from_secs(5),
             poll_max: Duration::from_secs(300),
             inactivity_timeout: Duration::from_secs(24 * 3600),
             max_rounds: 5,
         }),
-        done: DoneWhen::Approved {
-            auto_approve: false,
-            plan_only: true,
-        },
         ..terms()
     };
     Request {
@@ -72,7 +75,9 @@ pub fn cruise_request(world: &FakeWorld) -> Request {
 
 fn terms() -> PhaseTerms {
     PhaseTerms {
-        makes: Makes::Change,
+        makes: Makes::Change {
+            done: ChangeDone::Reviewed { auto_merge: false },
+        },
         mode: TeamMode::Github,
         max_iterations: 2,
         reviewer: "reviewer".into(),
@@ -81,7 +86,6 @@ fn terms() -> PhaseTerms {
         namer_model: None,
         branch: None,
         watch: None,
-        done: DoneWhen::Reviewed { auto_merge: false },
         review: ReviewTerms {
             domains: Domain::SHIPPED[1..].to_vec(),
             min_confidence: Confidence::new(80).unwrap(),

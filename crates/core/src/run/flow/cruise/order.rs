@@ -1,7 +1,7 @@
 //! The run that builds one task: its id, its branch and what its agent is told.
 
 use super::super::super::model::{
-    BuildTerms, ContractCheck, DoneWhen, Flow, Line, LineTerms, Makes, PLAN_PATH, PerTask,
+    BuildTerms, ChangeDone, ContractCheck, Flow, Line, LineTerms, Makes, PLAN_PATH, PerTask,
     PhaseTerms, PlanFrom, Publish, Request, Run, RunKind, TaskOrder, TaskScope, WholeTerms,
     is_among,
 };
@@ -86,13 +86,11 @@ pub(super) fn validating_request(
     let terms = PhaseTerms {
         makes: Makes::Whole {
             whole: Box::new(whole),
+            auto_merge: finish.auto_merge,
         },
         branch: Some(line.branch.clone()),
         title: Some(title_of(&request.task)),
         watch: Some(finish.watch),
-        done: DoneWhen::Merged {
-            auto: finish.auto_merge,
-        },
         ..line_terms.task.as_ref().clone()
     };
     Some(Request {
@@ -137,7 +135,6 @@ pub(super) fn amending_request(run: &Run, line_terms: &LineTerms) -> Option<Requ
         branch: Some(line.branch.clone()),
         title: Some(title_of(&request.task)),
         watch: Some(finish.watch),
-        done: DoneWhen::Asked,
         adopted: None,
         ..planned.kind.phase_terms()?.clone()
     };
@@ -207,7 +204,12 @@ fn phase_terms(terms: &LineTerms, plan: &Plan, task: &PlanTask, branch: &BranchN
         kept.push(PLAN_PATH.to_owned());
     }
     PhaseTerms {
-        makes: Makes::Change,
+        makes: Makes::Change {
+            done: match terms.per_task {
+                Some(PerTask { approve, .. }) => ChangeDone::Landed { approve },
+                None => ChangeDone::Reviewed { auto_merge: false },
+            },
+        },
         branch: Some(branch.clone()),
         title: Some(task.title.clone()),
         scope: Some(TaskScope {
@@ -216,10 +218,6 @@ fn phase_terms(terms: &LineTerms, plan: &Plan, task: &PlanTask, branch: &BranchN
             kept,
         }),
         watch: terms.per_task.map(|one| one.watch),
-        done: match terms.per_task {
-            Some(PerTask { approve, .. }) => DoneWhen::Landed { approve },
-            None => DoneWhen::Reviewed { auto_merge: false },
-        },
         ..terms.task.as_ref().clone()
     }
 }

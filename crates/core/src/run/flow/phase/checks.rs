@@ -23,11 +23,11 @@ impl PhaseFlow<'_> {
     /// have ended.
     pub(super) fn wants_checks(&self, is_whole: bool) -> bool {
         // What a plan's branch builds is the base, and no fault of the plan.
-        let counts = match (&self.terms.makes, self.terms.done) {
+        let counts = match (&self.terms.makes, self.terms.done()) {
             (Makes::Plan { .. } | Makes::Amendments { .. }, _) => false,
             (Makes::Whole { .. }, _) => true,
-            (Makes::Change, DoneWhen::Reviewed { auto_merge: true }) => true,
-            (Makes::Change, _) => self.terms.hears_comments(),
+            (Makes::Change { .. }, DoneWhen::Reviewed { auto_merge: true }) => true,
+            (Makes::Change { .. }, _) => self.terms.hears_comments(),
         };
         if !counts || self.state.pushed.is_none() {
             return false;

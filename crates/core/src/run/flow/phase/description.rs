@@ -97,11 +97,11 @@ impl PhaseFlow<'_> {
 
     /// Whether the pull request is opened as a draft: a team's is, until its reviews are through.
     pub(in crate::run) fn is_draft(&self) -> bool {
-        match self.terms.done {
+        match self.terms.done() {
             DoneWhen::Reviewed { .. } => self.terms.mode == TeamMode::Github,
             // A person cannot approve a draft.
             DoneWhen::Landed { approve } => !approve,
-            DoneWhen::Approved { .. } | DoneWhen::Merged { .. } | DoneWhen::Asked => false,
+            DoneWhen::Approved(_) | DoneWhen::Merged { .. } | DoneWhen::Asked => false,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::super::super::model::{
     Approved, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, ForgeAnswer, Life,
-    OutcomeStatus, PhaseEnd, PlanCheck, PostKey, Stage,
+    OutcomeStatus, PhaseEnd, PlanApproval, PlanCheck, PostKey, Stage,
 };
 use super::super::kit::{logs_hint, no_commit, show_hint};
 use super::super::public_text::public;
@@ -72,8 +72,8 @@ impl PhaseFlow<'_> {
         let given = &self.state.watch;
         let mut given = given.approvals.iter().chain(&given.granted);
         let by_person = given.find(|one| one.head == *head).cloned();
-        let is_automatic = match self.terms.done {
-            DoneWhen::Approved { auto_approve, .. } => auto_approve,
+        let is_automatic = match self.terms.done() {
+            DoneWhen::Approved(PlanApproval { auto_approve, .. }) => auto_approve,
             DoneWhen::Reviewed { .. }
             | DoneWhen::Merged { .. }
             | DoneWhen::Landed { .. }
@@ -92,8 +92,8 @@ impl PhaseFlow<'_> {
 
     /// The plan is approved: as far as a cruise goes.
     pub(super) fn finish_approved(&mut self, approved: &Approved) {
-        let plan_only = match self.terms.done {
-            DoneWhen::Approved { plan_only, .. } => plan_only,
+        let plan_only = match self.terms.done() {
+            DoneWhen::Approved(PlanApproval { plan_only, .. }) => plan_only,
             DoneWhen::Reviewed { .. }
             | DoneWhen::Merged { .. }
             | DoneWhen::Landed { .. }
@@ -204,8 +204,8 @@ impl PhaseFlow<'_> {
     /// Ends the phase before its work is done, and posts the reason on the pull request.
     pub(in crate::run) fn stop(&mut self, status: OutcomeStatus, problem: Problem) {
         let open = self.state.ledger.open().count() + self.state.findings.len();
-        let problem = match (self.terms.done, open) {
-            (DoneWhen::Approved { .. } | DoneWhen::Merged { .. } | DoneWhen::Asked, _) | (_, 0) => {
+        let problem = match (self.terms.done(), open) {
+            (DoneWhen::Approved(_) | DoneWhen::Merged { .. } | DoneWhen::Asked, _) | (_, 0) => {
                 problem
             }
             (DoneWhen::Reviewed { .. } | DoneWhen::Landed { .. }, 1) => {
@@ -216,7 +216,7 @@ impl PhaseFlow<'_> {
             }
         };
         let mut posts = Vec::new();
-        if let DoneWhen::Reviewed { .. } | DoneWhen::Landed { .. } = self.terms.done
+        if let DoneWhen::Reviewed { .. } | DoneWhen::Landed { .. } = self.terms.done()
             && self.run.work.pull_request.is_some()
         {
             let is_objected = self.state.record.objections().next().is_some();
@@ -360,7 +360,7 @@ impl PhaseFlow<'_> {
             return self.read_last(status, failure);
         }
         if posts.is_empty() || !has_pr {
-            return match (self.terms.done, status) {
+            return match (self.terms.done(), status) {
                 (DoneWhen::Reviewed { auto_merge: true }, OutcomeStatus::Succeeded) => {
                     self.promote();
                 }

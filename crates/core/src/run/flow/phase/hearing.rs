@@ -129,7 +129,7 @@ impl PhaseFlow<'_> {
 
     /// Says once whose approval was given for an older commit of the branch.
     pub(super) fn say_voided(&mut self) {
-        let (DoneWhen::Approved { .. }, Some(head)) = (self.terms.done, self.state.pushed.clone())
+        let (DoneWhen::Approved(_), Some(head)) = (self.terms.done(), self.state.pushed.clone())
         else {
             return;
         };

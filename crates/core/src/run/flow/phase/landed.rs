@@ -48,7 +48,7 @@ impl PhaseFlow<'_> {
 
     /// Whether nobody stands in the way of the commit, and whoever must approve it did.
     fn may_land(&self, head: &CommitSha) -> bool {
-        let needs_person = matches!(self.terms.done, DoneWhen::Landed { approve: true });
+        let needs_person = matches!(self.terms.done(), DoneWhen::Landed { approve: true });
         self.state.held_back().is_none() && (!needs_person || self.is_approved_by_person(head))
     }
 
@@ -160,12 +160,10 @@ impl PhaseFlow<'_> {
 
     /// Whether only its parent can bring the phase forward.
     pub(super) fn waits_for_parent(&self) -> bool {
-        match self.terms.done {
+        match self.terms.done() {
             DoneWhen::Asked => true,
             DoneWhen::Landed { .. } => matches!(self.state.landable, Landable::Ready { .. }),
-            DoneWhen::Reviewed { .. } | DoneWhen::Approved { .. } | DoneWhen::Merged { .. } => {
-                false
-            }
+            DoneWhen::Reviewed { .. } | DoneWhen::Approved(_) | DoneWhen::Merged { .. } => false,
         }
     }
 }

@@ -39,7 +39,7 @@ pub fn against_landing(run: &Run, head: &CommitSha, poll: &PollResult) -> Option
     if let Some(open) = checks.and_then(|checks| phase.ci.against(checks)) {
         return Some(open);
     }
-    let needs_person = matches!(terms.done, DoneWhen::Landed { approve: true });
+    let needs_person = matches!(terms.done(), DoneWhen::Landed { approve: true });
     let given = poll.approvals.iter().flatten().chain(&phase.watch.granted);
     if needs_person && !given.into_iter().any(|one| one.head == *head) {
         return Some("nobody approves the commit".to_owned());

@@ -25,7 +25,9 @@ impl PhaseFlow<'_> {
         };
         let sandbox = self.run.sandbox_id();
         let (role, prompt) = match &self.terms.makes {
-            Makes::Plan { given: Some(plan) } => {
+            Makes::Plan {
+                given: Some(plan), ..
+            } => {
                 round.step = RoundStep::WritePlan;
                 self.at(round);
                 self.run.decide(Effect::WriteFile {
@@ -35,14 +37,14 @@ impl PhaseFlow<'_> {
                 });
                 return;
             }
-            Makes::Plan { given: None } => {
+            Makes::Plan { given: None, .. } => {
                 let prompt = self.terms.prompts.render(&Prompt::Plan {
                     task: &self.request.task,
                     plan_path: PLAN_PATH,
                 });
                 (Role::Planner, prompt)
             }
-            Makes::Change => {
+            Makes::Change { .. } => {
                 let task = &self.request.task;
                 let prompt = self.terms.prompts.render(&Prompt::Code { task });
                 (Role::Coder, prompt)
@@ -88,7 +90,7 @@ impl PhaseFlow<'_> {
             }
             Some(Ending::Succeeded) | None => false,
         };
-        let is_written = matches!(self.terms.makes, Makes::Plan { given: None });
+        let is_written = matches!(self.terms.makes, Makes::Plan { given: None, .. });
         is_written && !is_final && self.state.counts.plans < MOST_RETRIES
     }
 

@@ -29,10 +29,10 @@ impl PhaseFlow<'_> {
         let Some(branch) = self.branch() else {
             return self.fail(no_branch());
         };
-        let most = match self.terms.done {
+        let most = match self.terms.done() {
             DoneWhen::Asked => MOST_MOVES_OF_LINE,
             DoneWhen::Reviewed { .. }
-            | DoneWhen::Approved { .. }
+            | DoneWhen::Approved(_)
             | DoneWhen::Merged { .. }
             | DoneWhen::Landed { .. } => MOST_MOVES,
         };
@@ -89,8 +89,8 @@ impl PhaseFlow<'_> {
     /// Checks for conflicts with the base before a phase succeeds. Returns whether a check is in
     /// progress.
     pub(super) fn check_base(&mut self) -> bool {
-        let ends_well = match (self.terms.done, self.last_word()) {
-            (DoneWhen::Approved { .. }, _) | (_, LastWord::Approved) => true,
+        let ends_well = match (self.terms.done(), self.last_word()) {
+            (DoneWhen::Approved(_), _) | (_, LastWord::Approved) => true,
             (_, LastWord::NeedsChanges) => self.terms.mode == TeamMode::Sequential,
             (_, LastWord::Inconclusive) => false,
         };
@@ -221,7 +221,7 @@ impl PhaseFlow<'_> {
                 self.start_agent(sandbox, job);
             }
             Merging::Stuck(problem) => {
-                match (self.terms.done, &self.state.next) {
+                match (self.terms.done(), &self.state.next) {
                     // The reviewers' verdict is still true.
                     (DoneWhen::Reviewed { .. }, Move::Done) => {
                         let word = self.last_word();
@@ -244,7 +244,7 @@ impl PhaseFlow<'_> {
 
     fn merge_done(&mut self, round: Round) {
         let is_same = round.head_before == self.run.work.head_sha;
-        let waits_for_approval = matches!(self.terms.done, DoneWhen::Approved { .. });
+        let waits_for_approval = matches!(self.terms.done(), DoneWhen::Approved(_));
         match (&round.job, &self.state.next) {
             (RoundJob::CheckBase, _) if is_same && waits_for_approval => self.base_checked(),
             // Somebody commented meanwhile, or the pull request could not be read.
@@ -255,9 +255,9 @@ impl PhaseFlow<'_> {
                 self.proceed();
             }
             // The base can still be merged.
-            (RoundJob::CheckBase, Move::Done) if is_same => match self.terms.done {
+            (RoundJob::CheckBase, Move::Done) if is_same => match self.terms.done() {
                 DoneWhen::Merged { .. } => self.check_contract(),
-                DoneWhen::Reviewed { .. } | DoneWhen::Approved { .. } => self.finish_reviewed(),
+                DoneWhen::Reviewed { .. } | DoneWhen::Approved(_) => self.finish_reviewed(),
                 DoneWhen::Asked => self.check(round),
                 DoneWhen::Landed { .. } => {
                     self.state.stage = Stage::Watching;

@@ -62,7 +62,7 @@ pub(super) type PhaseFlow<'a> = Context<'a, Box<Phase>, PhaseTerms>;
 pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: Timestamp) {
     let state = Box::new(Phase {
         name: match terms.makes {
-            Makes::Change => PhaseName::Building,
+            Makes::Change { .. } => PhaseName::Building,
             Makes::Plan { .. } | Makes::Amendments { .. } => PhaseName::Planning,
             Makes::Whole { .. } => PhaseName::Validating,
         },

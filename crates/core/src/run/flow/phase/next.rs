@@ -1,7 +1,7 @@
 //! Chooses the next step after the worker finished one or a comment arrived.
 
 use super::super::super::model::{
-    DoneWhen, HoldFor, MergeStep, OutcomeStatus, Pause, PlanCheck, Stage,
+    DoneWhen, HoldFor, MergeStep, OutcomeStatus, Pause, PlanApproval, PlanCheck, Stage,
 };
 use super::super::kit::show_hint;
 use super::PhaseFlow;
@@ -46,7 +46,7 @@ impl PhaseFlow<'_> {
             return;
         }
         // The next agent must see the commit that the author of a comment saw.
-        let waits = self.terms.done == DoneWhen::Asked && !self.has_work();
+        let waits = self.terms.done() == DoneWhen::Asked && !self.has_work();
         // Tasks that land are no news to a run that has nothing to do.
         let moved = if waits {
             None
@@ -87,8 +87,8 @@ impl PhaseFlow<'_> {
         if self.is_describing() {
             return;
         }
-        match (self.terms.done, &self.state.next) {
-            (DoneWhen::Approved { auto_approve, .. }, next) => {
+        match (self.terms.done(), &self.state.next) {
+            (DoneWhen::Approved(PlanApproval { auto_approve, .. }), next) => {
                 let may_review = *next == Move::Done && self.state.limit().is_none();
                 if let Some(approved) = self.approved() {
                     if !self.hear_first() && !self.check_base() {

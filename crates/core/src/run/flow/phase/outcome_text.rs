@@ -97,8 +97,8 @@ fn standing(run: &Run, phase: &Phase, request: &Request) -> String {
         (Some(LastWord::Inconclusive), _) => format!("**No verdict** on `{sha}`: {reviews}."),
         (None, Move::Review { .. }) => format!("In review at `{sha}`: {reviews}."),
         (None, Move::Done) => {
-            let waits = match request.kind.phase_terms().map(|terms| terms.done) {
-                Some(DoneWhen::Approved { .. }) => ", and a person decides",
+            let waits = match request.kind.phase_terms().map(|terms| terms.done()) {
+                Some(DoneWhen::Approved(_)) => ", and a person decides",
                 Some(DoneWhen::Merged { auto: false }) => ", and a person merges it",
                 Some(
                     DoneWhen::Merged { auto: true }

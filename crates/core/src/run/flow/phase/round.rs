@@ -178,7 +178,7 @@ impl PhaseFlow<'_> {
         let message = match &round.job {
             RoundJob::CatchUp => LEFT_MESSAGE.to_owned(),
             RoundJob::Make | RoundJob::Adopt | RoundJob::CheckBase => match self.terms.makes {
-                Makes::Change => commit_message(&self.state.title, &self.request.task),
+                Makes::Change { .. } => commit_message(&self.state.title, &self.request.task),
                 Makes::Plan { .. } | Makes::Amendments { .. } => {
                     plan_message(&self.state.title, &self.request.task)
                 }
@@ -203,7 +203,7 @@ impl PhaseFlow<'_> {
         if round.job == RoundJob::CatchUp {
             return self.bring_in(round);
         }
-        let makes_change = self.terms.makes == Makes::Change;
+        let makes_change = matches!(self.terms.makes, Makes::Change { .. });
         let is_more = round.job == RoundJob::Make && added_nothing(self.run);
         if (commits.is_empty() || is_more) && (makes_change || round.job == RoundJob::Make) {
             let problem = nothing_changed(self.run, &self.request.agent);
@@ -218,7 +218,7 @@ impl PhaseFlow<'_> {
     /// Checks the plan, where the phase makes one, and publishes.
     pub(in crate::run) fn check(&mut self, mut round: Round) {
         match self.terms.makes {
-            Makes::Change | Makes::Whole { .. } => self.publish(round),
+            Makes::Change { .. } | Makes::Whole { .. } => self.publish(round),
             Makes::Plan { .. } | Makes::Amendments { .. } => {
                 let Some(commit) = self.head() else {
                     return self.fail(no_commit());

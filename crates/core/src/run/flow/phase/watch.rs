@@ -196,7 +196,7 @@ impl PhaseFlow<'_> {
                 self.run.pending.clear();
                 self.check_landed(poll.merged_sha);
             }
-            Some(PrState::Merged) if matches!(self.terms.done, DoneWhen::Landed { .. }) => {
+            Some(PrState::Merged) if matches!(self.terms.done(), DoneWhen::Landed { .. }) => {
                 self.finish_landed();
             }
             Some(PrState::Merged) => {

@@ -221,7 +221,7 @@ impl PhaseFlow<'_> {
                 .objected_to()
                 .or_else(|| self.failed_checks())
                 .or_else(|| self.unread_checks());
-            let is_ours = self.terms.done == DoneWhen::Merged { auto: true };
+            let is_ours = self.terms.done() == DoneWhen::Merged { auto: true };
             if since.is_some() {
                 self.announce(since);
             } else if is_ours && !self.hear_first() && !self.wait_for_checks() {
@@ -245,7 +245,7 @@ impl PhaseFlow<'_> {
 
     /// Whether a person approved the commit after drive could not merge it: that may be all it needed.
     fn is_approved_since(&self) -> bool {
-        let is_ours = self.terms.done == DoneWhen::Merged { auto: true };
+        let is_ours = self.terms.done() == DoneWhen::Merged { auto: true };
         let whole = &self.state.whole;
         let is_left = whole.left.is_some() && whole.approved != self.head();
         let mut given = self.state.watch.approvals.iter();
@@ -463,7 +463,7 @@ impl PhaseFlow<'_> {
 
     /// Drive merges what passed everything where it was asked to; else a person does.
     fn merge_or_wait(&mut self) {
-        let is_ours = self.terms.done == DoneWhen::Merged { auto: true };
+        let is_ours = self.terms.done() == DoneWhen::Merged { auto: true };
         let judged = self.state.judged.as_ref();
         let verified = judged.map(|judged| (judged.head_sha.clone(), judged.base_sha.clone()));
         match verified.filter(|_| is_ours && self.state.whole.left.is_none()) {

@@ -48,13 +48,13 @@ pub(super) fn announcement(
                     judged.base_sha.short()
                 )
             });
-            let then = match terms.done {
+            let then = match terms.done() {
                 DoneWhen::Merged { auto: true } => "Drive merges it now.",
                 DoneWhen::Merged { auto: false }
                 | DoneWhen::Reviewed { .. }
                 | DoneWhen::Asked
                 | DoneWhen::Landed { .. }
-                | DoneWhen::Approved { .. } => "Merge this pull request when you agree.",
+                | DoneWhen::Approved(_) => "Merge this pull request when you agree.",
             };
             format!("{landed} The branch is at {head}.{base} {then}")
         }

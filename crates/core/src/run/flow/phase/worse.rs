@@ -19,7 +19,8 @@ const MOST_VERIFIED: usize = 4;
 impl PhaseFlow<'_> {
     /// Whether the head is verified before it is published.
     pub(super) fn verifies(&self, round: &Round) -> bool {
-        let is_wanted = self.terms.review.verify && self.terms.makes == Makes::Change;
+        let is_wanted =
+            self.terms.review.verify && matches!(self.terms.makes, Makes::Change { .. });
         let is_new = self.head().is_some() && self.state.pushed != self.run.work.head_sha;
         let is_ours = match round.job {
             RoundJob::Make | RoundJob::Fix { .. } => true,

@@ -63,9 +63,12 @@ impl Forest {
             5 | 6 => common::team_request(TeamMode::Pingpong),
             _ => {
                 let mut terms = common::cruise::terms();
-                terms.done = DoneWhen::Approved {
-                    auto_approve: true,
-                    plan_only: false,
+                terms.makes = Makes::Plan {
+                    given: None,
+                    approval: PlanApproval {
+                        auto_approve: true,
+                        plan_only: false,
+                    },
                 };
                 common::cruise::request_with(terms)
             }
