@@ -224,15 +224,16 @@ fn a_task_that_nobody_stands_against_lands_at_once() {
 /// Whether a task was kept from landing for this reason.
 fn was_held(scene: &Scene, root: &Run, reason: &str) -> bool {
     let entries = scene.world.store.journal(&root.id).unwrap();
-    entries.iter().any(|entry| match &entry.event {
-        Event::EffectEnded {
-            result:
-                EffectResult::OnLine {
+    entries.iter().any(|entry| {
+        matches!(
+            &entry.event,
+            Event::EffectEnded {
+                result: EffectResult::OnLine {
                     answer: LineAnswer::Unheard { tasks },
                 },
-            ..
-        } => tasks.iter().any(|one| one.why.contains(reason)),
-        _ => false,
+                ..
+            } if tasks.iter().any(|one| one.why.contains(reason))
+        )
     })
 }
 
