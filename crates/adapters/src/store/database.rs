@@ -1,6 +1,7 @@
 //! Opens the embedded database and migrates it forward.
 
 use super::migrations::MIGRATIONS;
+use super::reserve::Reserve;
 use crate::files;
 use drive_core::problem::{Kind, Problem};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
@@ -24,6 +25,7 @@ const TURNED_AWAY: Duration = Duration::from_millis(5);
 pub struct Database {
     connection: Mutex<Connection>,
     path: PathBuf,
+    reserve: Reserve,
 }
 
 impl Database {
@@ -40,7 +42,9 @@ impl Database {
         let database = Self {
             connection: Mutex::new(connection),
             path: path.to_owned(),
+            reserve: Reserve::of(path.parent().unwrap_or(path)),
         };
+        database.reserve.make_room();
         database.prepare()?;
         Ok(database)
     }
@@ -65,12 +69,26 @@ impl Database {
         connection: &mut Connection,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, Problem>,
     ) -> Result<T, Problem> {
-        let transaction = connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(|e| self.problem(e))?;
-        let value = work(&transaction)?;
-        transaction.commit().map_err(|e| self.problem(e))?;
-        Ok(value)
+        self.reserve.make_room();
+        let done = (|| {
+            let transaction = connection
+                .transaction_with_behavior(TransactionBehavior::Immediate)
+                .map_err(|e| self.problem(e))?;
+            let value = work(&transaction)?;
+            transaction.commit().map_err(|e| self.problem(e))?;
+            Ok(value)
+        })();
+        if matches!(
+            &done,
+            Err(Problem {
+                kind: Kind::DiskFull,
+                ..
+            })
+        ) {
+            // A quota is not seen before it is met. The next try finds room.
+            self.reserve.give_up();
+        }
+        done
     }
 
     /// The same without waiting for the disk: whoever opens the database sees it, also after this

@@ -1,4 +1,5 @@
 use crate::files;
+use crate::store::Reserve;
 use drive_core::ids::{CommitSha, RunId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::verify::{Overall, VerdictKey, Verification, passed};
@@ -108,9 +109,17 @@ impl Reports for FileReports {
             .cause(cause)
         };
         let text = serde_json::to_vec_pretty(report).map_err(|error| failed(error.to_string()))?;
-        files::replace(&path, &text)
-            .and_then(|()| self.note_pass(report))
-            .map_err(|error| failed(error.to_string()))
+        let write = || files::replace(&path, &text).and_then(|()| self.note_pass(report));
+        let reserve = Reserve::of(self.dir.parent().unwrap_or(&self.dir));
+        let written = write().or_else(|error| {
+            // A verdict is what the room is kept for.
+            if reserve.give_up() {
+                write()
+            } else {
+                Err(error)
+            }
+        });
+        written.map_err(|error| failed(error.to_string()))
     }
 
     fn known(&self, key: &VerdictKey) -> Option<Verification> {
@@ -206,6 +215,33 @@ mod tests {
         assert_eq!(ids(9).len(), 4);
         assert_eq!(ids(9)[3], "1159-mmmmm");
         assert_eq!(ids(0).len(), 0);
+    }
+
+    #[test]
+    fn a_verdict_is_kept_on_a_disk_that_others_filled() {
+        use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+        let dir = tempfile::tempdir().unwrap();
+        let options = Some(c"size=96m");
+        if mount("tmpfs", dir.path(), "tmpfs", MountFlags::empty(), options).is_err() {
+            return; // Only root has a disk of its own here.
+        }
+        let folder = dir.path().join("verifications");
+        std::fs::create_dir(&folder).unwrap();
+        let reports = FileReports::new(&folder);
+        let reserve = Reserve::of(dir.path());
+        let fill = || {
+            let mut file = std::fs::File::create(dir.path().join("others")).unwrap();
+            while std::io::Write::write_all(&mut file, &[b'x'; 64 << 10]).is_ok() {}
+        };
+        fill();
+        let is_kept_without = reports.save(&report("r1", 1)).is_ok();
+        std::fs::remove_file(dir.path().join("others")).unwrap();
+        reserve.make_room();
+        fill();
+        let kept = reports.save(&report("r2", 2));
+        let _ = unmount(dir.path(), UnmountFlags::DETACH);
+        assert!(!is_kept_without, "the control: the disk is full");
+        assert_eq!(kept, Ok(()));
     }
 
     #[test]

@@ -268,3 +268,49 @@ fn many_processes_may_open_a_new_database_at_once() {
         });
     }
 }
+
+/// Fills a disk to the last byte.
+fn fill(folder: &Path) {
+    let mut file = std::fs::File::create(folder.join("others")).unwrap();
+    while file.write_all(&[b'x'; 64 << 10]).is_ok() {}
+}
+
+#[test]
+fn a_disk_that_others_filled_has_room_for_records() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(_disk) = SmallDisk::mount(dir.path(), c"size=96m") else {
+        return;
+    };
+    let path = dir.path().join("drive.db");
+    let reserve = dir.path().join("reserve");
+    let database = Database::open(&path).unwrap();
+    assert_eq!(std::fs::metadata(&reserve).unwrap().len(), 8 << 20);
+    let write = || {
+        database.write(|tx| {
+            tx.execute_batch("CREATE TABLE IF NOT EXISTS big (b BLOB); INSERT INTO big VALUES (zeroblob(1000000))")
+                .map_err(|e| database.problem(e))
+        })
+    };
+    write().unwrap();
+    fill(dir.path());
+    assert_eq!(write(), Ok(()));
+    assert!(!reserve.exists());
+    // What was given up is taken again once there is room.
+    std::fs::remove_file(dir.path().join("others")).unwrap();
+    write().unwrap();
+    assert!(reserve.exists());
+    // The control: without it nothing can be recorded.
+    std::fs::remove_file(&reserve).unwrap();
+    fill(dir.path());
+    assert_eq!(write().unwrap_err().kind, Kind::DiskFull);
+}
+
+#[test]
+fn a_small_disk_is_not_taken_up_by_a_reserve() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(_disk) = SmallDisk::mount(dir.path(), c"size=32m") else {
+        return;
+    };
+    Database::open(&dir.path().join("drive.db")).unwrap();
+    assert!(!dir.path().join("reserve").exists());
+}
