@@ -3,7 +3,9 @@
 use super::call::load_config;
 use super::lock::ref_problem;
 use super::stage::stage;
-use super::{Call, Git, IgnoredFiles, Location, Status, Touches, absorb, config, history, state};
+use super::{
+    Call, Git, IgnoredFiles, Location, Status, Touches, absorb, config, history, large_files, state,
+};
 use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{Brought, InProgress, RUN_TRAILER};
@@ -25,9 +27,6 @@ pub(super) const COMMIT: [&str; 7] = [
     "-F",
     "-",
 ];
-
-/// What many forges refuse: the size of one file in bytes.
-const LARGE_FILE: u64 = 50_000_000;
 
 /// Commits what is left over, unless something is half done, and tells what is there then. What is
 /// there of a sandbox is taken over first.
@@ -75,6 +74,13 @@ pub(super) fn collect(
     };
     let at = Location::history_of(place);
     let (commits, has_base) = history::commits_since(git, &at, base, &head_sha)?;
+    let mut large = settled.large;
+    if !commits.is_empty() {
+        // What an agent committed itself was in no status.
+        let known: Vec<LargeFile> = large_files::committed(git, &at, base, &head_sha)?;
+        large.retain(|one| !known.iter().any(|other| other.path == one.path));
+        large.extend(known);
+    }
     let builds_on_base = has_base.unwrap_or(head_sha.as_str() == base);
     let mut state = state::work_state(head_sha, &settled.status, settled.in_progress);
     state.own = own;
@@ -82,7 +88,7 @@ pub(super) fn collect(
         state,
         commits,
         builds_on_base,
-        large: settled.large,
+        large,
         nested: settled.nested,
     })
 }
@@ -134,7 +140,7 @@ fn settle(
             nested = absorb::commit_files_of(git, location, &mut status, has_links, look)?;
         }
         if !status.is_clean() {
-            large = large_files(&location.dir, &status);
+            large = large_files::uncommitted(&location.dir, &status);
             commit(git, location, &entries, leftovers, &status)?;
         }
     }
@@ -224,19 +230,6 @@ pub(super) fn signed(leftovers: &Leftovers) -> String {
 fn files<'a>(git: &'a Git, location: &Location, entries: &[config::Entry]) -> Call<'a> {
     git.call_at(location.clone(), Touches::Files)
         .knowing(entries)
-}
-
-fn large_files(folder: &Path, status: &Status) -> Vec<LargeFile> {
-    let size = |path: &Path| folder.join(path).symlink_metadata().ok().map(|m| m.len());
-    let paths = status.changed.iter().chain(&status.untracked);
-    paths
-        .filter_map(|path| {
-            Some(LargeFile {
-                path: path.clone(),
-                bytes: size(path).filter(|bytes| *bytes > LARGE_FILE)?,
-            })
-        })
-        .collect()
 }
 
 /// Makes a commit object; no ref moves.

@@ -18,6 +18,7 @@ mod discover;
 mod environment;
 mod history;
 mod ignored_files;
+mod large_files;
 mod location;
 mod lock;
 mod login;

@@ -16,6 +16,7 @@ mod agent_interop;
 mod common;
 mod cruise_clock;
 mod git_history;
+mod git_large;
 mod git_line;
 mod git_merge;
 mod git_unpublished;
