@@ -3,6 +3,7 @@
 use super::take::{KEEP, KEEP_BYTES, WAITING};
 use crate::files;
 use std::path::Path;
+use std::time::Duration;
 
 /// Removes what takes of processes that are gone left among the objects of a repository. What stays
 /// costs a little space.
@@ -25,11 +26,30 @@ pub(crate) fn sweep_takes(git_dir: &Path) {
             let text = files::load_plain(&path, KEEP_BYTES).unwrap_or_default();
             let text = String::from_utf8_lossy(&text);
             if text.trim_end().strip_prefix(KEEP).is_some_and(is_gone) {
-                let _ = std::fs::remove_file(&path);
+                release(&path);
             }
         }
     }
 }
+
+/// Removes the mark of a take whose process is gone, and its pack where that never got the index by which git
+/// sees it. Another take may be moving the same pack at this moment, so only an old one goes.
+fn release(keep: &Path) {
+    let pack = keep.with_extension("pack");
+    if pack.exists() && !keep.with_extension("idx").exists() {
+        let modified = pack.metadata().and_then(|about| about.modified());
+        let age = modified.ok().and_then(|at| at.elapsed().ok());
+        if age.is_none_or(|age| age < UNFINISHED) {
+            return;
+        }
+        let _ = std::fs::remove_file(keep.with_extension("rev"));
+        let _ = std::fs::remove_file(&pack);
+    }
+    let _ = std::fs::remove_file(keep);
+}
+
+/// For how long a pack without an index may be on its way.
+const UNFINISHED: Duration = Duration::from_secs(60 * 60);
 
 /// Whether no process has this number now.
 fn is_gone(number: &str) -> bool {

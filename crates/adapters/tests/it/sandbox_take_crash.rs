@@ -7,6 +7,7 @@ use drive_core::Problem;
 use drive_core::ids::{CommitSha, RunId};
 use drive_core::sandbox::{OwnerState, Sandbox};
 use drive_engine::ports::{CollectedWork, Leftovers, Place, Sandboxes, VersionControl};
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -170,6 +171,88 @@ fn die_at_every_git(after: &str) {
         deaths += 1;
     }
     assert!(deaths > 4, "{deaths} deaths");
+}
+
+/// The packs of the user's repository, with all their files.
+fn packs(world: &World) -> BTreeSet<PathBuf> {
+    let folder = world.repo.join(".git/objects/pack");
+    let entries = std::fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+/// Takes work, and undoes what comes after this many files of its pack were moved. Tells where the pack is.
+fn die_between_files(world: &World, sandbox: &Sandbox, moved: usize) -> PathBuf {
+    const ORDER: [&str; 4] = ["keep", "pack", "rev", "idx"];
+    let refs = || world.git(["for-each-ref", "--format=%(refname) %(objectname)"]);
+    let (packs_before, refs_before) = (packs(world), refs());
+    collect_with(&world.builder(), sandbox).unwrap();
+    for line in refs().lines() {
+        let (name, id) = line.split_once(' ').unwrap();
+        let before = refs_before.lines().find_map(|one| one.strip_prefix(name));
+        match before.map(str::trim) {
+            Some(old) if old == id => {}
+            Some(old) => drop(world.git(["update-ref", name, old])),
+            None => drop(world.git(["update-ref", "-d", name])),
+        }
+    }
+    let made = &packs(world) - &packs_before;
+    let pack = made
+        .iter()
+        .find(|path| path.extension() == Some("pack".as_ref()));
+    let pack = pack.expect("work comes as a pack").clone();
+    for ending in &ORDER[moved..] {
+        let _ = std::fs::remove_file(pack.with_extension(ending));
+    }
+    if moved > 0 {
+        let mut gone = std::process::Command::new("true").spawn().unwrap();
+        gone.wait().unwrap();
+        write(
+            &pack.with_extension("keep"),
+            &format!("drive takes it: {}\n", gone.id()),
+        );
+    }
+    pack
+}
+
+#[test]
+fn a_death_between_the_files_of_a_pack_loses_nothing() {
+    for moved in 0..4 {
+        let world = World::new();
+        let sandboxes = world.sandboxes();
+        let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+        write(&sandbox.path.join("work.txt"), "the work\n");
+        die_between_files(&world, &sandbox, moved);
+        let what = format!("{moved} files were moved");
+        sandboxes.mend(&sandbox, None).expect(&what);
+        collect_with(&world.builder(), &sandbox).expect(&what);
+        let taken = world.git(["show", "drive/one:work.txt"]);
+        assert_eq!(taken, "the work", "{what}");
+        sandboxes.sweep(&|_| OwnerState::Alive).unwrap();
+        assert_eq!(rests(&world), Vec::<PathBuf>::new(), "{what}");
+        world.git(["fsck", "--strict", "--full"]);
+    }
+}
+
+#[test]
+fn a_pack_that_a_death_left_without_an_index_is_removed_once_it_is_old() {
+    let world = World::new();
+    let sandboxes = world.sandboxes();
+    let sandbox = sandboxes.create(&world.spec("one")).unwrap();
+    write(&sandbox.path.join("work.txt"), "the work\n");
+    let pack = die_between_files(&world, &sandbox, 2);
+    sandboxes.sweep(&|_| OwnerState::Alive).unwrap();
+    assert!(pack.exists(), "another take may be moving the same");
+    std::fs::set_permissions(&pack, PermissionsExt::from_mode(0o600)).unwrap();
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 60 * 60);
+    std::fs::File::options()
+        .write(true)
+        .open(&pack)
+        .unwrap()
+        .set_modified(old)
+        .unwrap();
+    sandboxes.sweep(&|_| OwnerState::Alive).unwrap();
+    assert!(!pack.exists());
+    assert_eq!(rests(&world), Vec::<PathBuf>::new());
 }
 
 /// What a take leaves among the objects while it is under way.
