@@ -330,8 +330,7 @@ impl AnyAgent {
     fn login(&self, keys: &Keys) -> Login {
         Login {
             ends: self.projection.login_ends.filter(|_| keys.by_login),
-            // A command of the settings may be a wrapper that brings a key.
-            is_missing: keys.lacks_login && self.config.command.is_empty(),
+            is_missing: keys.lacks_login && self.config.is_kinds_own(),
             command: self.recipe.login_command(),
         }
     }

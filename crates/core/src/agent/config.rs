@@ -283,6 +283,16 @@ impl AgentConfig {
         of_role.map(String::as_str)
     }
 
+    /// Whether its program is the kind's own, found by its name. Any other command may be a wrapper that
+    /// brings a key.
+    pub fn is_kinds_own(&self) -> bool {
+        match self.command.as_slice() {
+            [] => true,
+            [program] => self.kind.default_command() == Some(program),
+            _ => false,
+        }
+    }
+
     /// The program and its first arguments; `None` when there is none.
     pub fn command_line(&self) -> Option<(String, Vec<String>)> {
         match self.command.split_first() {

@@ -74,8 +74,14 @@ fn an_agent_without_a_login_or_key_is_told_how_to_log_in() {
     for (kind, program, command) in PROGRAMS {
         let stage = stage(program, None);
         let says = format!("it has neither a login nor an API key; log in with `{command}`");
-        let config = AgentConfig::of_kind(kind);
-        assert_eq!(told(&stage, &config), [says.clone(), says]);
+        // The defaults name the same command.
+        for command in [Vec::new(), vec![program.to_owned()]] {
+            let config = AgentConfig {
+                command,
+                ..AgentConfig::of_kind(kind)
+            };
+            assert_eq!(told(&stage, &config), [says.clone(), says.clone()]);
+        }
         // A program of the settings may bring a key of its own.
         let played = stage.play(&of_kind(kind, program), &stage.request(Role::Coder));
         assert_ne!(played.events, [], "{program}");

@@ -157,8 +157,11 @@ pub(crate) fn command(program: &str) -> AgentConfig {
 }
 
 pub(crate) fn of_kind(kind: AgentKind, program: &str) -> AgentConfig {
+    // By its path, so that it may bring a key of its own.
+    let is_own = kind.default_command() == Some(program);
+    let folder = if is_own { "bin/" } else { "" };
     AgentConfig {
-        command: vec![program.to_owned()],
+        command: vec![format!("{folder}{program}")],
         ..AgentConfig::of_kind(kind)
     }
 }

@@ -9,7 +9,7 @@ use drive_engine::ports::{Agent, IsolationMode};
 fn an_agent_that_is_not_installed_is_an_environment_problem_that_names_it() {
     let stage = Stage::new();
     let played = stage.play(
-        &of_kind(AgentKind::Codex, "codex"),
+        &AgentConfig::of_kind(AgentKind::Codex),
         &stage.request(Role::Coder),
     );
     let problem = played.result.unwrap_err();
