@@ -1,6 +1,7 @@
 //! What an agent reaches, by its settings and the environment of its user.
 
 use crate::agent_adapters::stage::{Played, Stage, command, runner};
+use crate::process_runner::escape::lacking;
 use drive_core::agent::{AgentConfig, AgentEvent, AgentNetwork, Role};
 use drive_core::process::LayerName;
 use drive_engine::ports::{IsolationMode, ProcessRunner};
@@ -31,7 +32,7 @@ impl Machine {
             .into_iter()
             .find(|layer| layer.name == LayerName::Network)?;
         if !has_network.is_active() {
-            println!("skipped: no network namespaces");
+            lacking(LayerName::Network, "no network namespaces");
             return None;
         }
         let mut stage = Stage::new();

@@ -1,3 +1,4 @@
+use crate::process_runner::escape::lacking;
 use drive_adapters::Environment;
 use drive_adapters::agents::{AgentHost, AnyAgent, agent};
 use drive_adapters::process::BoundedRunner;
@@ -173,11 +174,11 @@ pub(crate) fn holds(layer: LayerName) -> bool {
     match state {
         Some(LayerState::Active) => true,
         Some(LayerState::Missing(why)) => {
-            eprintln!("skipped: {layer:?} is missing here: {why}");
+            lacking(layer, why);
             false
         }
         None => {
-            eprintln!("skipped: {layer:?} is not known here");
+            lacking(layer, "it is not known here");
             false
         }
     }

@@ -1,6 +1,7 @@
 //! Bombs inside their caps, as root and as an ordinary user. Each has a control: the same program
 //! under a larger limit runs to its end, else the test would prove nothing.
 
+use crate::process_runner::escape::lacking;
 use crate::process_runner::support::{Scene, is_active, is_root};
 use drive_core::process::{DiskBound, End, LayerName, Limits, ProcessReport};
 use drive_engine::ports::{Isolation, LayeredFolder, Writes};
@@ -122,7 +123,7 @@ everyone! {
             let code = format!("chdir 'cache' or die; {MANY}");
             let report = confined.run_with(&[layered], "perl", &["-e", &code], disk, 1_000_000);
             if !is_active(&report, LayerName::Caches) {
-                println!("skipped: no overlay here");
+                lacking(LayerName::Caches, "no overlay here");
                 return;
             }
             assert_eq!(report.end, end, "{}", report.stderr.tail_text());
@@ -141,7 +142,7 @@ everyone! {
         for (code, disk, files) in [(SHARED, BYTES, 1_000_000), (SHARED_INODES, 1 << 30, FILES)] {
             let (bomb, control) = bomb("perl", code, disk, files);
             if !has_view(&bomb) {
-                println!("skipped: no own /dev/shm here");
+                lacking(LayerName::View, "no own /dev/shm here");
                 return;
             }
             let said = bomb.stderr.tail_text();

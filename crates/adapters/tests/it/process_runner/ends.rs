@@ -1,5 +1,6 @@
 //! How a child can end, and the name each end gets.
 
+use crate::process_runner::escape::lacking;
 use crate::process_runner::support::{Scene, is_active};
 use drive_core::process::{End, LayerName, LeaderEnd, LeakPolicy, TimeBound};
 use drive_engine::CancelToken;
@@ -72,7 +73,7 @@ everyone! {
         // Never without a cap that the kernel holds: an own user namespace has one for its user.
         let own_user = !crate::process_runner::support::is_root() && is_active(&report, LayerName::PidNamespace);
         if !is_active(&report, LayerName::CgroupProcesses) && !own_user {
-            println!("skipped: nothing here caps the processes of this user's tree");
+            lacking(LayerName::CgroupProcesses, "nothing here caps the processes of this user's tree");
             return;
         }
         let mut spec = scene.perl("my $end = time + 10; while (time < $end) { fork }");

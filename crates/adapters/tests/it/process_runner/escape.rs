@@ -288,14 +288,27 @@ pub(super) fn is_complete(world: &World) -> bool {
         .contains(name)
     });
     if let Some((name, why)) = needed {
-        assert!(
-            std::env::var_os(EVERY_LAYER).is_none(),
-            "{} is missing: {why}",
-            name.as_str()
-        );
-        println!("skipped: {} is missing: {why}", name.as_str());
+        lacking(name, why);
     }
     needed.is_none()
+}
+
+/// Says that a test shows nothing on a machine without this layer, and fails where every layer must be
+/// there. An ordinary user may have no control group of its own.
+pub(crate) fn lacking(layer: LayerName, why: impl std::fmt::Display) {
+    let is_group = [
+        LayerName::CgroupKill,
+        LayerName::CgroupMemory,
+        LayerName::CgroupProcesses,
+    ]
+    .contains(&layer);
+    let is_excused = is_group && !is_root();
+    assert!(
+        is_excused || std::env::var_os(EVERY_LAYER).is_none(),
+        "`{}` is missing: {why}",
+        layer.as_str()
+    );
+    eprintln!("skipped: `{}` is missing: {why}", layer.as_str());
 }
 
 fn try_all(attacks: &[Attack]) {
@@ -316,8 +329,9 @@ fn try_all(attacks: &[Attack]) {
         if control.starts_with("ESCAPED\n") {
             continue;
         }
-        if attack.control == Control::WhereTheKernelHasIt {
-            println!("no control here: {}: {control}", attack.name);
+        let must_control = std::env::var_os(EVERY_LAYER).is_some() && is_root();
+        if attack.control == Control::WhereTheKernelHasIt && !must_control {
+            eprintln!("skipped: no control here: {}: {control}", attack.name);
         } else {
             wrong.push(format!("{}: the control failed: {control}", attack.name));
         }

@@ -1,5 +1,6 @@
 //! Shared folders with a private layer over them.
 
+use crate::process_runner::escape::lacking;
 use crate::process_runner::support::{Scene, is_active};
 use drive_core::process::{LayerName, LayerState, ProcessReport};
 use drive_engine::ports::{Isolation, LayeredFolder, NetworkAccess, Writes};
@@ -63,7 +64,7 @@ fn has_layers(report: &ProcessReport) -> bool {
     let has = is_active(report, LayerName::Caches);
     if !has {
         assert!(!is_active(report, LayerName::View), "{:?}", report.layers);
-        println!("skipped: no overlay without a root of its own");
+        lacking(LayerName::Caches, "no overlay without a root of its own");
     }
     has
 }

@@ -1,5 +1,6 @@
 //! What a memory cap sees. Each row is tried with the kernel's own cap and with the poll.
 
+use crate::process_runner::escape::lacking;
 use crate::process_runner::support::{Scene, is_active};
 use drive_core::process::{End, LayerName, LayerState, ProcessReport};
 use drive_engine::ports::CommandSpec;
@@ -26,7 +27,7 @@ fn capped(way: Way, command: impl Fn(&Scene) -> CommandSpec) -> Option<ProcessRe
     spec.limits.memory_bytes = Some(CAP);
     let report = scene.run(&spec);
     if way == Way::Cgroup && !is_active(&report, LayerName::CgroupMemory) {
-        println!("skipped: this user has no writable memory cgroup");
+        lacking(LayerName::CgroupMemory, "this user has no writable memory cgroup");
         return None;
     }
     Some(report)

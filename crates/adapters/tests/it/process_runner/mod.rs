@@ -6,7 +6,7 @@ mod support;
 mod attacks;
 mod bombs;
 mod ends;
-mod escape;
+pub(crate) mod escape;
 mod isolation;
 mod layers;
 mod leftovers;

@@ -1,6 +1,7 @@
 //! Hosts by name: a loopback server stands for a public host, and the confined child reaches it, its
 //! own servers, and nothing else.
 
+use crate::process_runner::escape::lacking;
 use crate::process_runner::support::{Scene, is_active};
 use drive_core::network::{AllowedHost, Reach, Refused, parse_host};
 use drive_core::problem::Kind;
@@ -111,7 +112,7 @@ fn run(scene: &Scene, entries: &[&str], code: &str) -> (ProcessReport, Told) {
 fn has_networks(report: &ProcessReport) -> bool {
     let has = is_active(report, LayerName::Network);
     if !has {
-        println!("skipped: this user may not make a network namespace");
+        lacking(LayerName::Network, "this user may not make a network namespace");
     }
     has
 }

@@ -1,5 +1,6 @@
 //! What survives a kill: nothing. One test for each row, with each way of holding a tree.
 
+use crate::process_runner::escape::lacking;
 use crate::process_runner::support::{Scene, WAYS, is_active};
 use drive_core::process::{End, LayerName, TimeBound};
 use std::time::Duration;
@@ -83,7 +84,7 @@ everyone! {
         let scene = Scene::without(&[LayerName::PidNamespace]);
         let report = scene.run(&scene.shell("kill -9 $PPID 2>/dev/null && exit 1; exit 0"));
         if !is_active(&report, LayerName::SignalScope) {
-            println!("skipped: this kernel has no Landlock signal scope");
+            lacking(LayerName::SignalScope, "this kernel has no Landlock signal scope");
             return;
         }
         assert_eq!(report.end, End::Exited { code: 0 });

@@ -1,5 +1,6 @@
 //! The traps others fell into, each with its name.
 
+use crate::process_runner::escape::lacking;
 use crate::process_runner::support::{Scene, is_active, is_root};
 use drive_core::problem::Kind;
 use drive_core::process::{End, LayerName, TimeBound};
@@ -55,7 +56,7 @@ everyone! {
         let scene = Scene::without(&[LayerName::CgroupKill, LayerName::SignalScope]);
         let report = scene.run(&scene.shell("setsid sleep 60 >/dev/null 2>&1 & exit 0"));
         if !is_active(&report, LayerName::PidNamespace) {
-            println!("skipped: this user may not make a PID namespace");
+            lacking(LayerName::PidNamespace, "this user may not make a PID namespace");
             return;
         }
         assert_eq!((report.end, report.leaked), (End::LeakedProcesses { count: 1 }, 1));
@@ -72,7 +73,7 @@ everyone! {
         spec.isolation.network = NetworkAccess::Off;
         let report = scene.run(&spec);
         if !is_active(&report, LayerName::Network) {
-            println!("skipped: this user may not make a network namespace");
+            lacking(LayerName::Network, "this user may not make a network namespace");
             return;
         }
         assert_eq!(report.stdout.tail_text(), "alone", "{}", report.stderr.tail_text());
@@ -106,7 +107,7 @@ everyone! {
     fn a_missing_required_layer_refuses_before_anything_starts() {
         let scene = Scene::without(&[LayerName::Network]);
         if !is_active(&scene.run(&scene.command("true")), LayerName::PidNamespace) {
-            println!("skipped: another layer is missing here, and is named first");
+            lacking(LayerName::PidNamespace, "it is named first");
             return;
         }
         let mut spec = scene.shell("touch ran");
