@@ -243,14 +243,14 @@ impl Layer {
 
 /// The missing layers without which nothing starts where isolation is required. A tree that nobody
 /// left behind needs no group to be found by, one that sees no other process can signal none, and a
-/// network of its own has no abstract sockets but its own. Root's files are named, not refused.
+/// network of its own has no abstract sockets but its own. Caches that are not shared cost time alone.
 pub fn missing_essentials(layers: &[Layer], own_network: bool) -> impl Iterator<Item = &Layer> {
     let is_missing = |name| layers.iter().any(|l| l.name == name && !l.is_active());
     let sees_others = is_missing(LayerName::PidNamespace);
     let shares_network = !own_network || is_missing(LayerName::Network);
     layers.iter().filter(move |layer| {
         let is_essential = match layer.name {
-            LayerName::CgroupKill | LayerName::OwnUser | LayerName::Caches => false,
+            LayerName::CgroupKill | LayerName::Caches => false,
             LayerName::SignalScope => sees_others,
             LayerName::SocketScope => shares_network,
             LayerName::Subreaper
@@ -264,6 +264,7 @@ pub fn missing_essentials(layers: &[Layer], own_network: bool) -> impl Iterator<
             | LayerName::IpcNamespace
             | LayerName::SystemCalls
             | LayerName::Privileges
+            | LayerName::OwnUser
             | LayerName::Network
             | LayerName::Keys => true,
         };
@@ -298,9 +299,12 @@ mod tests {
             let found = missing_essentials(&layers, own_network).map(|layer| layer.name);
             found.collect::<Vec<_>>()
         };
-        use LayerName::{CgroupKill, Network, OwnUser, PidNamespace, SignalScope, SocketScope};
+        use LayerName::{
+            Caches, CgroupKill, Network, OwnUser, PidNamespace, SignalScope, SocketScope,
+        };
         let none: [LayerName; 0] = [];
-        assert_eq!(missing(&[CgroupKill, OwnUser, SignalScope], false), none);
+        assert_eq!(missing(&[CgroupKill, Caches, SignalScope], false), none);
+        assert_eq!(missing(&[OwnUser], true), [OwnUser]);
         assert_eq!(missing(&[SocketScope], true), none);
         assert_eq!(missing(&[SocketScope], false), [SocketScope]);
         let both = [Network, SocketScope];

@@ -235,14 +235,43 @@ fn missing_required(request: &Request, layers: &[Layer]) -> Option<Problem> {
             layer.name.as_str()
         ),
     )
-    .hint(
-        "run `drive doctor` to see what this machine supports, or set `sandbox.isolation` to \
-         `auto`",
-    );
+    .hint(way_to(layer.name));
     Some(match &layer.state {
         drive_core::process::LayerState::Missing(why) => problem.cause(why.clone()),
         drive_core::process::LayerState::Active => problem,
     })
+}
+
+/// How to get a layer that is missing.
+fn way_to(layer: LayerName) -> &'static str {
+    match layer {
+        LayerName::OwnUser => {
+            "run `drive` as an ordinary user, keep sandboxes on a file system with idmapped mounts \
+             such as ext4, or set `sandbox.isolation` to `auto`"
+        }
+        LayerName::CgroupMemory | LayerName::CgroupProcesses => {
+            "run `drive` in a control group that it may write, as `systemd-run --user --scope -p \
+             Delegate=yes drive …` gives, or set `sandbox.isolation` to `auto`"
+        }
+        LayerName::Subreaper
+        | LayerName::PidNamespace
+        | LayerName::CgroupKill
+        | LayerName::DiskLimit
+        | LayerName::WriteScope
+        | LayerName::View
+        | LayerName::OwnProc
+        | LayerName::IpcNamespace
+        | LayerName::SocketScope
+        | LayerName::SignalScope
+        | LayerName::SystemCalls
+        | LayerName::Privileges
+        | LayerName::Network
+        | LayerName::Caches
+        | LayerName::Keys => {
+            "run `drive doctor` to see what this machine supports, or set `sandbox.isolation` to \
+             `auto`"
+        }
+    }
 }
 
 /// The identity of a prepared tree.

@@ -1,5 +1,6 @@
 //! Roles held by the kernel: what may be written, read and reached.
 
+use crate::process_runner::escape::lacking;
 use crate::process_runner::support::{Scene, is_active, is_root};
 use drive_core::problem::Kind;
 use drive_core::process::{End, Layer, LayerName, LayerState, ProcessReport};
@@ -45,7 +46,7 @@ impl Places {
     fn run(&self, script: &str, needs: LayerName, isolation: Isolation) -> Option<ProcessReport> {
         let report = self.scene.run(&self.shell(script, isolation));
         if !is_active(&report, needs) {
-            println!("skipped: `{}` is missing here", needs.as_str());
+            lacking(needs, "the kernel or this user has it not");
             return None;
         }
         Some(report)
@@ -82,7 +83,7 @@ everyone! {
         assert_eq!(report.stdout.tail_text(), "scratch\nconfig", "{}", report.stderr.tail_text());
         assert!(!places.work.join("new").exists());
         if !is_active(&report, LayerName::View) {
-            println!("skipped: without a root of its own, modes and times are not protected");
+            lacking(LayerName::View, "modes and times are not protected");
             return;
         }
         let after = fs::metadata(places.work.join("inner/config")).unwrap();
@@ -228,6 +229,44 @@ everyone! {
             let named = format!("required isolation layer `{}` is missing", layer.as_str());
             assert_eq!(problem.message, named);
             assert!(!places.work.join("ran").exists());
+        }
+    }
+
+    fn the_files_of_root_are_named_and_refused_where_isolation_is_required() {
+        let places = Places::of(Scene::without(&[LayerName::OwnUser]));
+        let mut spec = places.shell("touch ran", only(&[&places.work]));
+        let report = places.scene.run(&spec);
+        let is_missing = report.layers.iter().any(|l| l.name == LayerName::OwnUser && !l.is_active());
+        // An ordinary user's child has no files of root's.
+        assert_eq!(is_missing, is_root(), "{:?}", report.layers);
+        fs::remove_file(places.work.join("ran")).unwrap();
+        if is_root() {
+            spec.isolation.required = true;
+            let problem = places.scene.try_run(&spec).unwrap_err();
+            assert_eq!(problem.kind, Kind::IsolationMissing);
+            assert!(!places.work.join("ran").exists());
+            assert_eq!(problem.message, "required isolation layer `ownUser` is missing");
+            assert!(problem.hint.unwrap().starts_with("run `drive` as an ordinary user"));
+        }
+    }
+
+    fn limits_without_a_control_group_are_refused_where_isolation_is_required() {
+        for layer in [LayerName::CgroupMemory, LayerName::CgroupProcesses] {
+            let places = Places::of(Scene::without(&[layer]));
+            let mut spec = places.shell("touch ran", only(&[&places.work]));
+            spec.limits.memory_bytes = Some(1 << 30).filter(|_| layer == LayerName::CgroupMemory);
+            spec.limits.processes = Some(100).filter(|_| layer == LayerName::CgroupProcesses);
+            let report = places.scene.run(&spec);
+            let missing = report.layers.iter().find(|found| found.name == layer).unwrap();
+            assert!(!missing.is_active(), "{:?}", report.layers);
+            fs::remove_file(places.work.join("ran")).unwrap();
+            spec.isolation.required = true;
+            let problem = places.scene.try_run(&spec).unwrap_err();
+            assert_eq!(problem.kind, Kind::IsolationMissing);
+            assert!(!places.work.join("ran").exists());
+            let named = format!("required isolation layer `{}` is missing", layer.as_str());
+            assert_eq!(problem.message, named);
+            assert!(problem.hint.unwrap().contains("Delegate=yes"));
         }
     }
 
