@@ -126,6 +126,26 @@ const PROGRAMS: &[Attack] = &[
         "git fetch -q there || true",
     ),
     attack(
+        "a filter by the name of LFS",
+        "echo '* filter=lfs' > .gitattributes; git config filter.lfs.clean $EVIL; git config filter.lfs.process $EVIL; git config filter.lfs.required true; printf '[lfs]\\n\\tstandalonetransferagent = e\\n[lfs \"customtransfer.e\"]\\n\\tpath = %s\\n' $EVIL > .lfsconfig",
+        ADD,
+    ),
+    attack(
+        "an alias",
+        "git config alias.st \"!$EVIL\"; git config alias.add \"!$EVIL\"; git config alias.commit \"!$EVIL\"",
+        "git st",
+    ),
+    attack(
+        "an editor",
+        "git config core.editor $EVIL; git config sequence.editor $EVIL",
+        "git commit -q --allow-empty || true",
+    ),
+    attack(
+        "a program that updates a submodule",
+        "git init -q lib; cd lib; git commit -q --allow-empty -m one; cd ..; printf '[submodule \"lib\"]\\n\\tpath = lib\\n\\turl = ./lib\\n' > .gitmodules; git update-index --add --cacheinfo 160000,$(git -C lib rev-parse HEAD),lib; git -C lib commit -q --allow-empty -m two; git config submodule.lib.url ./lib; git config submodule.lib.active true; git config submodule.lib.update \"!$EVIL\"",
+        "git submodule update || true",
+    ),
+    attack(
         "settings of a repository inside",
         "git init -q inner; cd inner; git config core.fsmonitor $EVIL; echo x > x; cd ..; git config status.submoduleSummary true",
         "cd inner; git status",
