@@ -51,6 +51,37 @@ fn a_package_without_a_script_is_tested_by_its_dependents() {
 }
 
 #[test]
+fn each_changed_package_must_run_tests_where_one_command_runs_those_of_several() {
+    let mut pnpm = workspace(NodeManager::Pnpm, None);
+    pnpm.packages[3].scripts.push("test".to_owned());
+    let touched = |paths: &[&str]| Touched::Paths(texts(paths).into_iter().collect());
+    let members = |workspace: &NodeWorkspace, paths: &[&str]| {
+        let wanted = workspace.wanted(&touched(paths), None).unwrap();
+        let last = wanted.last().unwrap().members.clone();
+        let named = last.into_iter().map(|member| (member.name, member.units));
+        named.collect::<Vec<_>>()
+    };
+    let both = ["packages/util/a.js", "packages/lone/a.js"];
+    let expected = |lone: &str, app: &str| {
+        vec![
+            ("lone".to_owned(), texts(&[lone])),
+            ("util".to_owned(), texts(&[app])),
+        ]
+    };
+    assert_eq!(
+        members(&pnpm, &both),
+        expected("packages/lone", "packages/app")
+    );
+    // Its count is that of the whole stage.
+    assert_eq!(members(&pnpm, &both[..1]), []);
+    let npm = NodeWorkspace {
+        manager: NodeManager::Npm,
+        ..pnpm
+    };
+    assert_eq!(members(&npm, &both), expected("lone", "app"));
+}
+
+#[test]
 fn a_package_that_nothing_tests_is_refused_with_the_reason() {
     let path = "packages/lone/a.js";
     assert_eq!(

@@ -140,9 +140,10 @@ impl TestScan {
             } else {
                 Stream::Stderr
             };
-            self.units.take(source, line.trim());
+            let is_empty_file = self.node_files.is_empty(line.trim());
+            self.units.take(source, line.trim(), is_empty_file);
             self.counts.take(line.trim());
-            if self.node_files.is_empty(line.trim()) {
+            if is_empty_file {
                 self.counts.add(Said::Skipped(1));
             }
             self.open.take(line.trim());

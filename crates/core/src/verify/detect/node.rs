@@ -2,6 +2,7 @@ use super::command::{Gap, Wanted};
 use super::members::{Member, Touched, affected, owner, with_dependents};
 use super::scripts::{Scripts, delegates};
 use crate::verify::envelope::StageName;
+use crate::verify::plan::TestedMember;
 use std::collections::BTreeSet;
 
 /// Below this heap node itself hardly starts.
@@ -273,13 +274,41 @@ impl NodeWorkspace {
             None => self.with_script(TEST, None),
         };
         let mut wanted = Vec::new();
-        if root && (affected.is_none() || !untested.is_empty()) {
+        let with_root = root && (affected.is_none() || !untested.is_empty());
+        if with_root {
             wanted.push(self.run_root(stage, TEST));
         }
         if !own.is_empty() {
-            wanted.extend(self.run_in(stage, TEST, &own));
+            let mut runs = self.run_in(stage, TEST, &own);
+            if let ([run], false, 2..) = (runs.as_mut_slice(), with_root, own.len()) {
+                run.members = self.tested(&changed);
+            }
+            wanted.extend(runs);
         }
         Ok(wanted)
+    }
+
+    /// The changed packages, each with those whose tests exercise it: where one command runs the tests of
+    /// several, those of one must not stand for all.
+    fn tested(&self, changed: &BTreeSet<String>) -> Vec<TestedMember> {
+        let tested = changed.iter().map(|name| {
+            let reached = with_dependents(&self.members(), BTreeSet::from([name.clone()]));
+            let units = self.with_script(TEST, Some(&reached)).into_iter();
+            TestedMember {
+                name: name.clone(),
+                units: units.map(|unit| self.told_as(unit)).collect(),
+            }
+        });
+        tested.collect()
+    }
+
+    /// How the output names a package: pnpm by its folder.
+    fn told_as(&self, name: &str) -> String {
+        let package = self.packages.iter().find(|package| package.name == name);
+        match (self.manager, package) {
+            (NodeManager::Pnpm, Some(package)) if !self.turbo => package.dir.clone(),
+            _ => name.to_owned(),
+        }
     }
 
     fn gap(&self, name: &str, touched: &Touched, root: bool) -> Gap {
