@@ -33,8 +33,16 @@ pub(super) fn isolation_text(layers: &[Layer]) -> Option<String> {
              available: {others}."
         )
     } else {
+        let active = layers.iter().filter(|layer| layer.is_active());
+        let active: Vec<String> = active
+            .map(|layer| format!("`{}`", layer.name.as_str()))
+            .collect();
+        let active = match active.as_slice() {
+            [] => "No layer was active.".to_owned(),
+            active => format!("Active: {}.", active.join(", ")),
+        };
         format!(
-            "Made without full isolation. Missing layers:\n\n{}",
+            "Made without full isolation. Missing layers:\n\n{}\n\n{active}",
             missing.join("\n")
         )
     })
@@ -62,7 +70,11 @@ mod tests {
              available: `caches`."
         );
         let gone = Layer::missing(LayerName::View, "it is\n`off` in /home/ann/x");
+        let network = Layer::active(LayerName::Network);
+        let told = text(&[gone.clone(), network, caches.clone()]);
+        assert!(told.ends_with("\n\nActive: `network`."), "{told}");
         let told = text(&[gone, caches]);
+        assert!(told.ends_with("\n\nNo layer was active."), "{told}");
         assert!(
             told.starts_with("Made without full isolation. Missing layers:\n\n- `view`: it is"),
             "{told}"
