@@ -27,7 +27,10 @@ fn capped(way: Way, command: impl Fn(&Scene) -> CommandSpec) -> Option<ProcessRe
     spec.limits.memory_bytes = Some(CAP);
     let report = scene.run(&spec);
     if way == Way::Cgroup && !is_active(&report, LayerName::CgroupMemory) {
-        lacking(LayerName::CgroupMemory, "this user has no writable memory cgroup");
+        lacking(
+            LayerName::CgroupMemory,
+            "this user has no writable memory cgroup",
+        );
         return None;
     }
     Some(report)

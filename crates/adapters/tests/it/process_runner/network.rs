@@ -112,7 +112,10 @@ fn run(scene: &Scene, entries: &[&str], code: &str) -> (ProcessReport, Told) {
 fn has_networks(report: &ProcessReport) -> bool {
     let has = is_active(report, LayerName::Network);
     if !has {
-        lacking(LayerName::Network, "this user may not make a network namespace");
+        lacking(
+            LayerName::Network,
+            "this user may not make a network namespace",
+        );
     }
     has
 }
