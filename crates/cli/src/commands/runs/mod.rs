@@ -125,6 +125,12 @@ fn show(wiring: &Wiring, run: &Run) -> Outcome {
     for moment in timeline(&run.id, events) {
         let _ = writeln!(text, "  {} {}", moment.at.strftime("%H:%M:%S"), moment.text);
     }
+    // What is missing stands in the timeline, with the rest.
+    let held = run.layers.iter().filter(|layer| layer.is_active());
+    let held: Vec<&str> = held.map(|layer| layer.name.as_str()).collect();
+    if !held.is_empty() {
+        let _ = writeln!(text, "held by layers: {}", held.join(", "));
+    }
     let journal = entries.iter().map(JournalLine::from).collect();
     let failure = run
         .outcome

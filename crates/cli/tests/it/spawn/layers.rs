@@ -42,6 +42,18 @@ fn a_run_without_isolation_says_so_on_its_pull_request_its_page_and_in_its_repor
 }
 
 #[test]
+fn the_layers_that_held_a_run_are_shown() {
+    let world = World::with_agent(WORK);
+    let (code, run) = world.spawn(&["Do it"]);
+    assert_eq!(code, Some(0), "{run:#}");
+    let held: Vec<String> = run["layers"].as_array().unwrap().iter().map(text).collect();
+    assert!(!held.is_empty(), "{run:#}");
+    let report = world.drive(&["runs", "show", &text(&run["runId"])]).stdout;
+    let line = format!("held by layers: {}", held.join(", "));
+    assert!(report.lines().any(|told| told == line), "{report}");
+}
+
+#[test]
 fn doctor_and_a_run_name_the_same_layers() {
     let world = World::with_agent(WORK);
     let (code, run) = world.spawn(&["Do it"]);
