@@ -180,6 +180,20 @@ fn one_that_writes_a_gigabyte_has_it_committed_and_is_told_that_forges_refuse_it
 }
 
 #[test]
+fn one_that_commits_a_large_file_itself_is_told_also_where_it_takes_it_away_again() {
+    let script = format!(
+        "head -c 60000000 /dev/zero > big.bin; git add big.bin; {COMMIT} Big
+git rm -q big.bin; {COMMIT} Small; echo x > x.txt"
+    );
+    let (_, code, run) = flown(&script);
+    assert_eq!(code, Some(0), "{run:#}");
+    assert_eq!(
+        warnings(&run),
+        "`big.bin` has 60 MB; GitHub warns over 50 MB and refuses files over 100 MB"
+    );
+}
+
+#[test]
 fn one_that_fails_has_its_work_kept_and_its_last_words_shown() {
     let (world, code, run) = flown("echo half > half.txt; echo 'no more ideas' >&2; exit 7");
     assert_eq!(

@@ -65,6 +65,33 @@ fn a_secret_in_the_last_words_of_an_agent_that_fails_is_in_no_error() {
 }
 
 #[test]
+fn a_secret_in_the_name_of_a_branch_leaves_the_sandbox_nowhere() {
+    let world = World::with_agent(
+        "git checkout -q -b \"on/$MY_TOKEN\"; git tag \"$MY_TOKEN\"; echo new > new.txt; git add new.txt
+git -c user.name=x -c user.email=x@example.org commit -qm New",
+    );
+    world.settings("env = [\"MY_TOKEN\"]\n");
+    let output = world
+        .drive_command(&["spawn", "Use the key", "--json", "-v"])
+        .env("MY_TOKEN", SECRET)
+        .output()
+        .unwrap();
+    let ended = crate::spawn::support::Ended::from(output);
+    let run = ended.run();
+    assert_eq!(ended.code, Some(0), "{run:#}");
+    // The name is told, without what it holds.
+    let warnings = run["warnings"].to_string();
+    assert!(warnings.contains("on/[redacted]"), "{warnings}");
+    assert!(!format!("{ended:?}").contains(SECRET), "{ended:?}");
+    let branch = text(&run["branch"]);
+    assert_eq!(world.git(&format!("show {branch}:new.txt")), "new");
+    assert!(!world.git("for-each-ref").contains(SECRET));
+    let shown = world.drive(&["pr", "show", "1", "--json"]);
+    assert!(!shown.stdout.contains(SECRET), "{shown:?}");
+    assert_nowhere(&world);
+}
+
+#[test]
 fn a_secret_where_last_words_are_cut_leaves_no_part_of_itself() {
     const LONG: &str = "k3y-7Gq2ZpX9vLm4TnB8wRc6YhJd1FsAeUoIu5Qx";
     let world = World::with_agent(

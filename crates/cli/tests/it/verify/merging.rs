@@ -272,6 +272,16 @@ fn a_commit_put_in_place_of_the_candidate_is_not_what_is_verified() {
 }
 
 #[test]
+fn a_graft_does_not_make_a_candidate_build_on_its_base() {
+    let scene = broken_together();
+    scene.shell("cd repo && mkdir -p .git/info && echo \"$(git rev-parse candidate) $(git rev-parse main)\" > .git/info/grafts");
+    // The control: for git itself the candidate has everything of its base, and would be judged alone.
+    scene.shell("cd repo && git merge-base --is-ancestor main candidate");
+    let merged = verify(&scene, &["candidate", "--base", "main"]);
+    assert_eq!(merged.verdict(), ("fail", "fail", "exited", "compile"));
+}
+
+#[test]
 fn what_decides_about_tests_is_listed_in_the_report() {
     let scene = Scene::me();
     let protected = "[verify]\nprotected_paths = [\"db/**\", \"!pytest.ini\"]\n";
