@@ -1,6 +1,7 @@
 //! Hooks of settings and false commit-graphs: what an agent writes for drive's git to believe.
 
-use crate::sandbox_escape::Stage;
+use crate::sandbox_escape::{PROGRAMS, Stage};
+use drive_engine::ports::Sandboxes;
 
 /// A hook that settings name, in the sandbox's and in the user's own.
 #[test]
@@ -21,6 +22,29 @@ fn no_hook_of_the_settings_runs_on_what_drive_does() {
             return;
         }
     }
+}
+
+/// A reviewer or a fixer comes after the primary of a team, and works with git itself. That each attack comes
+/// through where nothing is mended is shown beside the attacks.
+#[test]
+fn no_program_that_an_agent_names_runs_in_the_git_of_the_next_agent() {
+    let mut wrong = Vec::new();
+    for attack in PROGRAMS {
+        let stage = Stage::new();
+        stage.do_it(attack);
+        let _ = stage.world.sandboxes().mend(&stage.sandbox, None);
+        drop(stage.collect());
+        assert!(
+            !stage.out.exists(),
+            "{}: it ran in drive's git",
+            attack.name
+        );
+        let output = stage.script(attack.control);
+        if stage.out.exists() {
+            wrong.push(format!("{}: {output:?}", attack.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// A commit-graph is believed over the commits that it lists.

@@ -15,10 +15,10 @@ use std::time::Duration;
 /// What an agent does, and what a person with plain git would do next, as shell scripts in the
 /// sandbox. `$OUT` is a file outside that nobody may make or change, `$USERS` the user's git folder,
 /// `$EVIL` a program that writes `$OUT`.
-struct Attack {
-    name: &'static str,
+pub(crate) struct Attack {
+    pub(crate) name: &'static str,
     deed: &'static str,
-    control: &'static str,
+    pub(crate) control: &'static str,
 }
 
 const fn attack(name: &'static str, deed: &'static str, control: &'static str) -> Attack {
@@ -34,7 +34,7 @@ const COMMIT: &str = "git add -A; git commit -qm work";
 const STATUS: &str = "git status --porcelain";
 
 /// Programs that git is told to run.
-const PROGRAMS: &[Attack] = &[
+pub(crate) const PROGRAMS: &[Attack] = &[
     attack(
         "a monitor of files",
         "git config core.fsmonitor $EVIL",
@@ -319,7 +319,7 @@ impl Stage {
             .unwrap()
     }
 
-    fn do_it(&self, attack: &Attack) {
+    pub(crate) fn do_it(&self, attack: &Attack) {
         let done = self.script(&format!("set -e\n{}", attack.deed));
         assert!(done.status.success(), "{}: {done:?}", attack.name);
     }
