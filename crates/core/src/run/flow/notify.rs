@@ -3,12 +3,12 @@
 //!
 //! Every notice has a name that says which occurrence it is about. A name is told once in the life of a
 //! run, so neither a resumed run nor a repeated event tells it again. A child tells only that its plan
-//! waits for an approval, which its root cannot see; everything else is told by the root.
+//! waits for an approval and what its fixers ask, which its root cannot see; everything else is told by the root.
 
 use super::super::audit::audit;
 use super::super::model::{
-    Build, Effect, EffectResult, Flow, Notice, NoticeEvent, OpenNotice, Outcome, OutcomeStatus,
-    Request, Run, Spent, TaskState,
+    Build, Effect, EffectResult, Entry, Flow, Notice, NoticeEvent, OpenNotice, Outcome,
+    OutcomeStatus, Request, Run, Spent, TaskState,
 };
 use super::super::needs::{Need, is_of_plan};
 use super::super::tasks::{TaskLabel, tasks};
@@ -97,7 +97,7 @@ fn notice(run: &Run, request: &Request, draft: Draft, now: Timestamp) -> Notice 
 
 fn drafts(run: &Run, request: &Request) -> Vec<Draft> {
     if request.parent.is_some() {
-        return approval(run).into_iter().collect();
+        return approval(run).into_iter().chain(questions(run)).collect();
     }
     let mut drafts = Vec::new();
     if let Flow::Cruise { build } = &run.flow {
@@ -112,6 +112,7 @@ fn drafts(run: &Run, request: &Request) -> Vec<Draft> {
     }
     drafts.extend(soft_line(run));
     drafts.extend(approval(run));
+    drafts.extend(questions(run));
     drafts.extend(limit(run));
     if let Flow::Cruise { .. } = &run.flow {
         drafts.extend(of_children(run));
@@ -294,6 +295,27 @@ fn approval(run: &Run) -> Option<Draft> {
         command: Some(format!("drive cruise approve {}", root_id(&run.id))),
         url: None,
     })
+}
+
+/// Questions of a fixer, each of which its author must answer.
+fn questions(run: &Run) -> Vec<Draft> {
+    let Flow::Phase { phase } = &run.flow else {
+        return Vec::new();
+    };
+    if run.outcome.is_some() || run.shutdown.is_some() {
+        return Vec::new();
+    }
+    let asked = phase.ledger.questions();
+    let draft = |asked: &Entry| Draft {
+        name: format!("asked/{}/{}", asked.id(), asked.tries),
+        event: NoticeEvent::NeedsYou,
+        words: "needs you".to_owned(),
+        reason: format!("{} was asked a question ({})", asked.author, asked.id()),
+        task: None,
+        command: None,
+        url: asked.url.clone(),
+    };
+    asked.map(draft).collect()
 }
 
 /// A limit that a person must raise.

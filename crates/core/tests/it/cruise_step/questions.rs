@@ -1,12 +1,13 @@
 //! A fixer that asks back.
 
-use crate::common::{agent_said, comment, cruise::terms};
+use crate::common::cruise::{request_with, terms};
+use crate::common::{agent_said, comment};
 use crate::cruise_step::comments::seen;
 use crate::cruise_step::scene::Scene;
 use drive_core::agent::Role;
 use drive_core::forge::Surface;
 use drive_core::ids::CommentId;
-use drive_core::run::{Ask, Effect, Makes, PlanApproval, cruise_status};
+use drive_core::run::{Ask, Effect, Makes, NoticeEvent, PlanApproval, Request, cruise_status};
 
 fn asks_back(id: &str) -> String {
     format!(r#"{{"comments": [{{"id": "{id}", "action": "question", "note": "Which name?"}}]}}"#)
@@ -36,6 +37,33 @@ fn a_question_stays_open_until_its_thread_is_answered() {
     answer.in_reply_to = Some(CommentId::new(5));
     scene.sees(seen(&[answer]));
     assert_eq!(open(&scene), 0);
+}
+
+#[test]
+fn a_question_is_notified_once() {
+    let mut scene = Scene::with(Request {
+        notify: true,
+        ..request_with(terms())
+    });
+    scene.settle();
+    scene.agent(Role::Fixer, agent_said(&asks_back("inline-5")));
+    scene.sees(seen(&[comment(5, "check the name")]));
+    let reasons = |scene: &Scene| {
+        let open = scene.run.notices.open.iter();
+        let open = open.filter_map(|one| match &one.effect {
+            Effect::Notify { notice } if notice.event == NoticeEvent::NeedsYou => {
+                Some(notice.reason.clone())
+            }
+            _ => None,
+        });
+        let asked = open.filter(|reason| reason.contains("question"));
+        asked.collect::<Vec<String>>()
+    };
+    let once = ["ann was asked a question (inline-5)"];
+    assert_eq!(reasons(&scene), once);
+    scene.sees(seen(&[]));
+    scene.sees(seen(&[]));
+    assert_eq!(reasons(&scene), once);
 }
 
 #[test]
