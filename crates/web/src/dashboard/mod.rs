@@ -11,6 +11,7 @@ mod graph;
 mod groups;
 mod hosts;
 mod html;
+mod ledger;
 mod live;
 mod login;
 mod page;

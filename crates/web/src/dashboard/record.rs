@@ -2,7 +2,7 @@
 
 use super::html::{Html, Rows, clip, newest};
 use super::page::left_out;
-use drive_core::agent::Usage;
+use super::words::{place, tokens};
 use drive_core::agent::answer::Verdict;
 use drive_core::ids::CommitSha;
 use drive_core::review::Domain;
@@ -26,7 +26,7 @@ pub(super) fn tell_record(html: &mut Html, record: &Record) {
     html.raw("<h2>Comments</h2>\n");
     let columns = &["file", "resolved", "commit", "note"];
     let hidden = rows(html, columns, &record.remarks, |row, remark| {
-        let file = remark.file.as_deref().unwrap_or_default();
+        let file = place(remark.file.as_deref(), remark.line);
         let resolved = if remark.resolved { "yes" } else { "no" };
         let commit = remark.commit.as_ref().map_or("none", CommitSha::short);
         row.cell(file).cell(resolved);
@@ -77,11 +77,4 @@ fn review(row: &mut Rows<'_>, review: &ReviewRecord) {
     };
     row.cell(of).cell(review.round).cell(verdict);
     row.cell(review.findings.len());
-}
-
-/// Tokens as people read them in a table.
-pub(super) fn tokens(usage: Usage) -> String {
-    usage
-        .reported()
-        .map_or("unknown".to_owned(), |tokens| tokens.to_string())
 }

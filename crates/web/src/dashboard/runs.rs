@@ -4,9 +4,10 @@ use super::cruise::{tell_cruise, tell_plan};
 use super::forms::{Forms, notice, of_run};
 use super::groups::{standings, stands, tell_children, tell_standing};
 use super::html::{Html, clip, newest, percent_encoded};
+use super::ledger::{tell_findings, tell_ledger, tell_spent};
 use super::page::{Refresh, instant, left_out, page, part};
-use super::record::{tell_record, tokens};
-use super::words::{cost, kind, phase, title};
+use super::record::tell_record;
+use super::words::{cost, kind, phase, title, tokens};
 use super::{Sources, Visit};
 use drive_core::Problem;
 use drive_core::ids::RunId;
@@ -73,7 +74,12 @@ fn details(html: &mut Html, run: &Run, its: &Standing) {
     isolation(html, run);
     warnings(html, run);
     if let Some(record) = run.flow.record() {
+        tell_spent(html, record);
         tell_record(html, record);
+        tell_findings(html, record);
+    }
+    if let Flow::Phase { phase } = &run.flow {
+        tell_ledger(html, phase);
     }
 }
 

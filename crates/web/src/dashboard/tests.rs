@@ -106,7 +106,7 @@ fn a_record_is_told_in_full_and_as_text() {
              <tr><td data-label=\"domain\">whole change</td><td data-label=\"round\">2</td>\
              <td data-label=\"verdict\">needs changes</td><td data-label=\"findings\">0</td></tr>\n{END}\
              <h2>Comments</h2>\n{}\
-             <tr><td data-label=\"file\">{evil}</td><td data-label=\"resolved\">yes</td>\
+             <tr><td data-label=\"file\">{evil}:3</td><td data-label=\"resolved\">yes</td>\
              <td data-label=\"commit\">0123456789</td><td data-label=\"note\">{evil}</td></tr>\n{END}\
              <h2>Ignored comments</h2>\n{}\
              <tr><td data-label=\"comment\">7</td><td data-label=\"author\">{evil}</td>\

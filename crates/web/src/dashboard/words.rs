@@ -1,6 +1,7 @@
 //! Short words about a run that several pages use.
 
 use super::html::{Html, clip};
+use drive_core::agent::Usage;
 use drive_core::phase::PhaseName;
 use drive_core::run::Run;
 
@@ -41,4 +42,20 @@ pub(super) fn pull_request(html: &mut Html, run: &Run) {
             html.text("none");
         }
     }
+}
+
+/// A place in a file, as editors and compilers write it.
+pub(super) fn place(file: Option<&str>, line: Option<u64>) -> String {
+    match (file, line) {
+        (Some(file), Some(line)) => format!("{file}:{line}"),
+        (Some(file), None) => file.to_owned(),
+        (None, _) => String::new(),
+    }
+}
+
+/// Tokens as people read them in a table.
+pub(super) fn tokens(usage: Usage) -> String {
+    usage
+        .reported()
+        .map_or("unknown".to_owned(), |tokens| tokens.to_string())
 }
