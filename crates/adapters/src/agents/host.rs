@@ -3,10 +3,11 @@ use super::projection::{Projection, project};
 use crate::Environment;
 use crate::environment::HOME;
 use drive_core::agent::{
-    AgentConfig, allowed_env, config_dir_variable, secret_values, withheld_values,
+    AgentConfig, AgentKind, allowed_env, config_dir_variable, secret_values, withheld_values,
 };
 use drive_core::problem::Problem;
 use drive_core::process::Layer;
+use drive_core::time::Timestamp;
 use drive_engine::ports::ProcessRunner;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -34,6 +35,20 @@ pub struct AgentHost {
     pub secrets: Vec<String>,
 }
 
+/// What is known of an agent's login.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginState {
+    /// It has neither a login nor a key.
+    Missing,
+    /// It calls its model with a key.
+    Key,
+    /// It calls its model with the login of its program.
+    Login {
+        /// When the access that it can use without renewing it ends.
+        ends: Option<Timestamp>,
+    },
+}
+
 impl AgentHost {
     /// The secrets that an agent with these settings is given, or that are withheld from it.
     pub fn secret_values(&self, config: &AgentConfig) -> Vec<String> {
@@ -48,6 +63,25 @@ impl AgentHost {
         let env = allowed_env(config, &self.caller(&projection), &self.forge_token_env);
         let keys = Keys::of(config.kind, env, &projection).ok()?;
         Some((keys.layer()?, !keys.is_named))
+    }
+
+    /// What is known of the login of an agent with these settings, without asking anybody and without
+    /// its value; `None` for an agent whose logins drive does not know.
+    pub fn login(&self, config: &AgentConfig) -> Option<LoginState> {
+        match config.kind {
+            AgentKind::ClaudeCode | AgentKind::GeminiCli | AgentKind::Codex => {}
+            AgentKind::Acp | AgentKind::Command => return None,
+        }
+        let projection = self.projection("", config).ok()?;
+        let env = allowed_env(config, &self.caller(&projection), &self.forge_token_env);
+        let keys = Keys::of(config.kind, env, &projection).ok()?;
+        Some(match (keys.lacks_login, keys.by_login) {
+            (true, _) => LoginState::Missing,
+            (false, true) => LoginState::Login {
+                ends: projection.login_ends,
+            },
+            (false, false) => LoginState::Key,
+        })
     }
 
     pub(super) fn known_secrets(

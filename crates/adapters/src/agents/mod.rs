@@ -34,6 +34,6 @@ mod version;
 
 pub use event_log::{AgentEnd, AgentHead, EVENT_LOG, LoggedEvent, load_head, parse_events};
 pub use home::discard_homes;
-pub use host::AgentHost;
+pub use host::{AgentHost, LoginState};
 pub use runner::{AnyAgent, agent};
 pub use transcript::TRANSCRIPT;

@@ -7,6 +7,7 @@ impl Doctor<'_> {
         let mut checks = vec![tools::git(self)];
         checks.extend(machine::state(self));
         checks.extend(tools::agents(self));
+        checks.extend(tools::logins(self));
         checks.extend(tools::keys(self));
         checks.extend(forge::checks(self));
         checks.extend(tools::helpers(self));

@@ -1,11 +1,11 @@
 //! Checks the forge, the token, what it may do, and its remaining requests. The token itself is never
 //! shown.
 
-use super::{Check, Doctor};
+use super::{Check, Doctor, Status};
 use crate::environment::GH_TOKEN;
 use crate::forge::github::{
     Bounds, Budgets, Credential, Endpoint, GitHub, Route, Surroundings as ClientSurroundings,
-    find_credential, key_file,
+    WaysToMerge, find_credential, key_file,
 };
 use crate::git::{Git, Location, Touches};
 use crate::store::{Database, SqliteForgeMemory};
@@ -13,7 +13,7 @@ use crate::{StateDir, SystemClock};
 use drive_core::Problem;
 use drive_core::forge::RequestBudget;
 use drive_core::forge::choice::{Chosen, Surroundings, choose};
-use drive_core::forge::readiness::Intent;
+use drive_core::forge::readiness::{Finding, Intent};
 use drive_core::ids::BranchName;
 use drive_core::problem::Kind;
 use drive_core::settings::{ForgeKind, ForgeSettings};
@@ -27,6 +27,7 @@ const BUDGET: &str = "forgeBudget";
 const TOKEN: &str = "forgeToken";
 const KEY: &str = "forgeAppKey";
 const ACCESS: &str = "forgeAccess";
+const LANDING: &str = "forgeLanding";
 
 /// The branch that rules are asked for: they are mostly about the part before the slash.
 const BRANCH: &str = "drive/doctor";
@@ -74,7 +75,7 @@ pub(super) fn checks(doctor: &Doctor<'_>) -> Vec<Check> {
     if let Ok(choice) = &choice
         && let Chosen::Github { repo } = &choice.chosen
     {
-        checks.push(access(doctor, repo, credential));
+        checks.extend(on_github(doctor, repo, credential));
     }
     checks.push(budget(doctor, &identity));
     checks
@@ -126,9 +127,90 @@ fn judged_key(path: &Path) -> Check {
     }
 }
 
+/// What the forge says about the repository.
+fn on_github(doctor: &Doctor<'_>, repo: &str, credential: Credential) -> Vec<Check> {
+    let github = match connect(doctor, repo, credential) {
+        Ok(github) => github,
+        Err(problem) => return vec![Check::from_problem(ACCESS, &problem)],
+    };
+    let access = access(doctor, repo, &github);
+    // Where nothing can be published nothing lands.
+    let landing = (access.status == Status::Ok).then(|| landing(doctor, &github));
+    std::iter::once(access).chain(landing.flatten()).collect()
+}
+
+/// How the branch that is checked out takes what was built: by a merge on the forge, and by a push.
+fn landing(doctor: &Doctor<'_>, github: &GitHub) -> Option<Check> {
+    let base = current_branch(doctor)?;
+    let git = Git::new(doctor.runner.clone(), doctor.environment);
+    let ways = github.ways_to_merge(&base);
+    let intent = Intent {
+        branch: base.clone(),
+        signs: git.signs_commits(doctor.folder),
+    };
+    let against = github.preflight(Some(&intent)).map(|readiness| {
+        let rules = readiness.findings.into_iter();
+        let rules = rules.filter_map(|finding| match finding {
+            Finding::Rule(rule) => Some(rule.describe()),
+            Finding::ReadOnly { .. }
+            | Finding::NoPush
+            | Finding::NoScope(_)
+            | Finding::NotGranted(_)
+            | Finding::NotReadable(_)
+            | Finding::RateLimited(_)
+            | Finding::Renamed(_) => None,
+        });
+        rules.collect::<Vec<String>>()
+    });
+    match (ways, against) {
+        (Ok(ways), Ok(against)) => Some(judged_landing(&base, &ways, &against)),
+        // A branch that the forge does not have takes nothing yet.
+        (Err(problem), _) if problem.kind == Kind::BranchNotFound => None,
+        (Err(problem), _) | (Ok(_), Err(problem)) => Some(Check::degraded(
+            LANDING,
+            format!("cannot tell how `{base}` takes changes: {problem}"),
+            "a merge will show it; only rules that the token may read are told",
+        )),
+    }
+}
+
+fn judged_landing(base: &BranchName, ways: &WaysToMerge, against: &[String]) -> Check {
+    let merge = match (ways.queue, ways.methods.as_slice()) {
+        (true, _) => "merges through its merge queue".to_owned(),
+        (false, []) => "no merge method is allowed".to_owned(),
+        (false, methods) => format!("merges by {}", methods.join(", ")),
+    };
+    let push = match against {
+        [] => "no rule refuses a push".to_owned(),
+        rules => format!("no push: {}", rules.join("; ")),
+    };
+    let detail = format!("`{base}`: {merge}; {push}");
+    if !ways.queue && ways.methods.is_empty() {
+        return Check::degraded(
+            LANDING,
+            detail,
+            "allow a merge method that the rules of the branch allow too, in the repository's settings",
+        );
+    }
+    Check::ok(LANDING, detail)
+}
+
+fn current_branch(doctor: &Doctor<'_>) -> Option<BranchName> {
+    let git =
+        Git::new(doctor.runner.clone(), doctor.environment).with_cancel(doctor.cancel.clone());
+    let answer = git
+        .call_at(Location::checkout(doctor.folder), Touches::Objects)
+        .args(["symbolic-ref", "--quiet", "--short", "HEAD"])
+        .interruptible()
+        .run()
+        .ok()?;
+    let name = (answer.code == 0).then(|| answer.line())?;
+    BranchName::parse(&name).ok()
+}
+
 /// Asks the forge whether a run could publish.
-fn access(doctor: &Doctor<'_>, repo: &str, credential: Credential) -> Check {
-    match ask(doctor, repo, credential) {
+fn access(doctor: &Doctor<'_>, repo: &str, github: &GitHub) -> Check {
+    match ask(doctor, github) {
         Ok(warnings) if warnings.is_empty() => Check::ok(
             ACCESS,
             format!("can push and open pull requests in `{repo}`"),
@@ -152,20 +234,23 @@ fn access(doctor: &Doctor<'_>, repo: &str, credential: Credential) -> Check {
     }
 }
 
-fn ask(doctor: &Doctor<'_>, repo: &str, credential: Credential) -> Result<Vec<String>, Problem> {
+fn connect(doctor: &Doctor<'_>, repo: &str, credential: Credential) -> Result<GitHub, Problem> {
     let state_dir = StateDir::open(doctor.environment)?;
     let database = Arc::new(Database::open(&state_dir.database())?);
     let around = ClientSurroundings {
         cancel: doctor.cancel.clone(),
         ..ClientSurroundings::of_machine(database)
     };
-    let github = GitHub::new(
+    Ok(GitHub::new(
         Endpoint::new(&doctor.settings.forge.api_url, repo)?,
         credential,
         Bounds::default(),
         Route::Environment,
         around,
-    );
+    ))
+}
+
+fn ask(doctor: &Doctor<'_>, github: &GitHub) -> Result<Vec<String>, Problem> {
     let git = Git::new(doctor.runner.clone(), doctor.environment);
     let intent = Intent {
         branch: BranchName::parse(BRANCH)?,
@@ -236,6 +321,28 @@ mod tests {
         assert_eq!(check(42), Check::ok(BUDGET, words(42)));
         let wait = "drive waits until then";
         assert_eq!(check(0), Check::degraded(BUDGET, words(0), wait));
+    }
+
+    #[test]
+    fn how_a_branch_takes_changes_is_told_and_one_that_takes_none_is_degraded() {
+        let base = BranchName::parse("main").unwrap();
+        let told = |queue, methods: &[&'static str], rules: &[&str]| {
+            let ways = WaysToMerge {
+                methods: methods.to_vec(),
+                queue,
+            };
+            let rules: Vec<String> = rules.iter().map(|&rule| rule.to_owned()).collect();
+            let check = judged_landing(&base, &ways, &rules);
+            (check.status, check.detail)
+        };
+        let open = "`main`: merges by merge, squash; no rule refuses a push";
+        let expected = (Status::Ok, open.to_owned());
+        assert_eq!(told(false, &["merge", "squash"], &[]), expected);
+        let rule = ["it changes through pull requests only"];
+        let queued = "`main`: merges through its merge queue; no push: it changes through pull \
+                      requests only";
+        assert_eq!(told(true, &[], &rule), (Status::Ok, queued.to_owned()));
+        assert_eq!(told(false, &[], &rule).0, Status::Degraded);
     }
 
     #[test]

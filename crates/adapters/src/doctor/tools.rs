@@ -2,10 +2,13 @@
 
 use super::program::{Version, version, version_text};
 use super::{Check, Doctor};
-use crate::agents::AgentHost;
+use crate::SystemClock;
+use crate::agents::{AgentHost, LoginState};
 use drive_core::agent::AgentKind;
 use drive_core::process::LayerState;
 use drive_core::settings::IsolationMode;
+use drive_core::time::Timestamp;
+use drive_engine::ports::Clock;
 
 /// The first git with everything used here: `worktree list -z` and `merge-tree --write-tree`.
 const OLDEST_GIT: Version = Version(2, 38);
@@ -62,19 +65,50 @@ pub(super) fn agents(doctor: &Doctor<'_>) -> Vec<Check> {
 /// What to do about a variable that the settings pass on by its name.
 const NAMED: &str = "use a key that can do little, or remove the variable from `env`";
 
+/// Whether each agent that is installed has a login or a key. Their values are not read out.
+pub(super) fn logins(doctor: &Doctor<'_>) -> Vec<Check> {
+    let host = host(doctor);
+    let agents = doctor.settings.agents.iter();
+    agents
+        .filter_map(|(name, agent)| {
+            let (program, arguments) = agent.command_line()?;
+            doctor.find(&program)?;
+            let found = host.login(agent)?;
+            // A command of the user's may be a wrapper that brings a key.
+            let own = agent.kind.default_command();
+            let is_wrapped = Some(program.as_str()) != own || !arguments.is_empty();
+            let is_missing = matches!(found, LoginState::Missing);
+            let check = format!("agent.{name}.login");
+            (!(is_missing && is_wrapped))
+                .then(|| login(check, agent.kind, found, SystemClock.now()))
+        })
+        .collect()
+}
+
+fn login(check: String, kind: AgentKind, found: LoginState, now: Timestamp) -> Check {
+    let how = match kind {
+        AgentKind::ClaudeCode => "run `claude auth login`, or set `ANTHROPIC_API_KEY`",
+        AgentKind::GeminiCli => "start `gemini` and log in, or set `GEMINI_API_KEY`",
+        AgentKind::Codex => "run `codex login`, or set `OPENAI_API_KEY`",
+        AgentKind::Acp | AgentKind::Command => "log in with its own command",
+    };
+    match found {
+        LoginState::Missing => Check::missing(check, "it has neither a login nor an API key", how),
+        LoginState::Key => Check::ok(check, "an API key"),
+        LoginState::Login { ends: Some(ends) } if ends <= now => {
+            Check::missing(check, format!("its login expired at {ends}"), how)
+        }
+        LoginState::Login { ends: Some(ends) } => {
+            Check::ok(check, format!("a login, which holds until {ends}"))
+        }
+        LoginState::Login { ends: None } => Check::ok(check, "a login"),
+    }
+}
+
 /// Whether the keys and logins of agents that have some stay with drive.
 pub(super) fn keys(doctor: &Doctor<'_>) -> Vec<Check> {
     let settings = doctor.settings;
-    let host = AgentHost {
-        runner: doctor.runner.clone(),
-        environment: doctor.environment.clone(),
-        base: doctor.folder.to_owned(),
-        scratch: doctor.folder.to_owned(),
-        state: doctor.folder.to_owned(),
-        forge_token_env: settings.forge.token_env.clone(),
-        hidden: Vec::new(),
-        secrets: Vec::new(),
-    };
+    let host = host(doctor);
     let agents = settings.agents.iter();
     agents
         .filter_map(|(name, agent)| {
@@ -140,5 +174,47 @@ fn versioned(doctor: &Doctor<'_>, name: String, program: &str) -> Check {
             format!("found at `{at}`, but `--version` prints no version"),
             format!("run `{at} --version` to see what is wrong with it"),
         ),
+    }
+}
+
+fn host(doctor: &Doctor<'_>) -> AgentHost {
+    let settings = doctor.settings;
+    AgentHost {
+        runner: doctor.runner.clone(),
+        environment: doctor.environment.clone(),
+        base: doctor.folder.to_owned(),
+        scratch: doctor.folder.to_owned(),
+        state: doctor.folder.to_owned(),
+        forge_token_env: settings.forge.token_env.clone(),
+        hidden: Vec::new(),
+        secrets: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Status;
+
+    #[test]
+    fn a_login_that_is_missing_or_over_is_told_with_the_way_to_get_one() {
+        let at = |second| Timestamp::from_second(second).unwrap();
+        let login = |found| login("agent.x.login".into(), AgentKind::Codex, found, at(100));
+        let until = |second| LoginState::Login {
+            ends: Some(at(second)),
+        };
+        for (found, status) in [
+            (LoginState::Missing, Status::Missing),
+            (LoginState::Key, Status::Ok),
+            (until(99), Status::Missing),
+            (until(101), Status::Ok),
+            (LoginState::Login { ends: None }, Status::Ok),
+        ] {
+            let check = login(found);
+            assert_eq!(check.status, status, "{found:?}");
+            let hint = check.hint.unwrap_or_default();
+            let is_named = hint.contains("`codex login`");
+            assert_eq!(is_named, status == Status::Missing, "{hint}");
+        }
     }
 }

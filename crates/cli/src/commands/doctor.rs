@@ -49,7 +49,8 @@ pub(crate) fn run(_args: &DoctorArgs, app: &App) -> Outcome {
     Ok(Answer::new(&document, text)?.failed_if(problem))
 }
 
-/// An agent of the settings, and whether its program was found.
+/// An agent of the settings, and what decides whether it can run: its program, or its login where that is
+/// missing.
 struct AgentCheck<'a> {
     name: &'a str,
     check: &'a Check,
@@ -58,8 +59,14 @@ struct AgentCheck<'a> {
 impl<'a> AgentCheck<'a> {
     fn find(name: &'a str, checks: &'a [Check]) -> Option<Self> {
         let wanted = format!("agent.{name}");
-        let check = checks.iter().find(|check| check.name == wanted)?;
-        Some(Self { name, check })
+        let found = |name: &str| checks.iter().find(|check| check.name == name);
+        let program = found(&wanted)?;
+        let login = found(&format!("{wanted}.login"));
+        let login = login.filter(|login| login.status == Status::Missing);
+        Some(Self {
+            name,
+            check: login.unwrap_or(program),
+        })
     }
 
     /// Its name, where it can run.

@@ -207,7 +207,8 @@ impl BranchRule {
         }
     }
 
-    fn describe(&self) -> String {
+    /// The rule, in words that follow the name of the branch.
+    pub fn describe(&self) -> String {
         match self {
             BranchRule::Creation => "creating it is restricted".to_owned(),
             BranchRule::Update => "pushes to it are not permitted".to_owned(),

@@ -7,7 +7,7 @@ use super::read;
 use super::refusal::{message, refused};
 use drive_core::forge::PrState;
 use drive_core::forge::github::checks::BranchDemands;
-use drive_core::ids::{CommitSha, PrNumber};
+use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{GoAhead, MergeOutcome};
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,15 @@ const ENQUEUE: &str = "mutation($input: EnqueuePullRequestInput!) { \
 const QUEUED: &str = "query($owner: String!, $name: String!, $number: Int!) { \
     repository(owner: $owner, name: $name) { \
     pullRequest(number: $number) { isInMergeQueue headRefOid } } }";
+
+/// How a branch takes pull requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaysToMerge {
+    /// The merge methods that may work, the preferred one first.
+    pub methods: Vec<&'static str>,
+    /// Whether only a merge queue merges.
+    pub queue: bool,
+}
 
 /// The ways to merge that a repository has switched on. GitHub tells only those who may push.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -60,6 +69,17 @@ impl AllowedMethods {
 }
 
 impl Client {
+    /// How a branch takes changes, as far as its rules and the repository's settings tell: the merge
+    /// methods, the preferred one first, and whether a merge queue merges.
+    pub(super) fn ways_to_merge(&self, base: &BranchName) -> Result<WaysToMerge, Problem> {
+        let reading = Reading::conditional(self);
+        let demands = self.branch_demands(&reading, base)?;
+        Ok(WaysToMerge {
+            methods: self.allowed_methods(&reading)?.within(&demands),
+            queue: demands.merge_queue,
+        })
+    }
+
     /// GitHub's auto-merge is not used: it would also merge a commit that somebody pushes later.
     pub(super) fn merge(
         &self,

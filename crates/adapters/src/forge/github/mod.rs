@@ -36,6 +36,7 @@ pub use budget::{Budgets, MemoryBudgets};
 pub use cache::{CACHE_ENTRIES, CacheKey, CachedAnswer, HttpCache, MemoryCache};
 pub use credential::{Credential, Minted, TokenSource};
 pub use endpoint::Endpoint;
+pub use merging::WaysToMerge;
 pub use sources::{find_credential, key_file};
 pub use surroundings::{Pause, Surroundings, ThreadPause};
 pub use token::{FoundToken, Token, find_token};
@@ -79,6 +80,11 @@ impl GitHub {
 }
 
 impl GitHub {
+    /// How a branch takes pull requests, as far as the token may read that.
+    pub fn ways_to_merge(&self, base: &BranchName) -> Result<WaysToMerge, Problem> {
+        self.client.ways_to_merge(base)
+    }
+
     /// The token for git, where git has no other way to it.
     pub fn git_login(&self) -> Option<GitLogin> {
         let Client {

@@ -53,7 +53,12 @@ fn what_is_missing_has_a_hint_and_what_is_fine_has_none() {
     let world = World::new();
     let path = world.private_path();
     script(path.join("gemini"), "0.61.0");
-    let ended = world.doctor(&[("PATH", path.to_str().unwrap())]);
+    let variables = [
+        ("PATH", path.to_str().unwrap()),
+        ("GEMINI_API_KEY", "s3cr3t-value"),
+    ];
+    let ended = world.doctor(&variables);
+    assert!(!format!("{ended:?}").contains("s3cr3t"), "{ended:?}");
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let document = ended.document();
     assert_eq!(document["schema"], "drive.doctor/1");
@@ -76,6 +81,31 @@ fn what_is_missing_has_a_hint_and_what_is_fine_has_none() {
         assert_eq!(check(&document, name).0, "missing", "{name}");
     }
     assert!(check(&document, "layer.pidNamespace").0 != "missing");
+    let login = check(&document, "agent.gemini-cli.login");
+    assert_eq!((login.0.as_str(), login.1.as_str()), ("ok", "an API key"));
+}
+
+#[test]
+fn an_agent_without_a_login_cannot_run_and_the_way_to_get_one_is_told() {
+    let world = World::new();
+    let path = world.private_path();
+    script(path.join("gemini"), "0.61.0");
+    script(path.join("codex"), "codex-cli 0.158.0");
+    let variables = [
+        ("PATH", path.to_str().unwrap()),
+        ("GEMINI_API_KEY", "s3cr3t-value"),
+    ];
+    let document = world.doctor(&variables).document();
+    assert_eq!(document["usableAgents"], serde_json::json!(["gemini-cli"]));
+    assert_eq!(check(&document, "agent.codex").0, "ok");
+    let (status, detail, hint) = check(&document, "agent.codex.login");
+    assert_eq!(status, "missing");
+    assert_eq!(detail, "it has neither a login nor an API key");
+    assert!(hint.unwrap().contains("`codex login`"));
+    let shown = ended(world.command(&["doctor"]).env("PATH", &path));
+    assert_eq!(shown.code, Some(1), "{shown:?}");
+    let to_use = "to use codex: run `codex login`";
+    assert!(shown.stdout.contains(to_use), "{}", shown.stdout);
 }
 
 #[test]
@@ -83,10 +113,18 @@ fn people_get_a_table() {
     let world = World::new();
     let path = world.private_path();
     script(path.join("gemini"), "0.61.0");
-    let ended = ended(world.command(&["doctor"]).env("PATH", path));
+    let ended = ended(
+        world
+            .command(&["doctor"])
+            .env("PATH", path)
+            .env("GEMINI_API_KEY", "dummy"),
+    );
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
-    let codex = "missing   agent.codex            `codex` not found\n";
-    assert!(ended.stdout.contains(codex), "{}", ended.stdout);
+    let mut lines = ended.stdout.lines();
+    let is_codex = |line: &str| {
+        line.starts_with("missing   agent.codex ") && line.ends_with("  `codex` not found")
+    };
+    assert!(lines.any(is_codex), "{}", ended.stdout);
     let conclusion = ended.stdout.split("\n\n").last().unwrap();
     let mut lines = conclusion.lines();
     assert_eq!(lines.next(), Some("you can run: gemini-cli"));
