@@ -9,13 +9,26 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+/// The same with a file as its standard input.
+pub fn start_reading(arguments: &[OsString], log: &Path, input: &Path) -> Result<u32, Problem> {
+    let input = std::fs::File::open(input).map_err(|error| {
+        let message = format!("cannot read `{}`", input.display());
+        Problem::new(Kind::NotDetached, message).because(error)
+    })?;
+    start_with(arguments, log, Stdio::from(input))
+}
+
 /// Starts this very program with these arguments, in a process group of its own so that neither an
 /// interrupt nor the end of a terminal reaches it. What it says goes to `log`. Returns its pid.
+pub fn start(arguments: &[OsString], log: &Path) -> Result<u32, Problem> {
+    start_with(arguments, log, Stdio::null())
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "the child is drive itself and must outlive this process"
 )]
-pub fn start(arguments: &[OsString], log: &Path) -> Result<u32, Problem> {
+fn start_with(arguments: &[OsString], log: &Path, input: Stdio) -> Result<u32, Problem> {
     let failed = |error: std::io::Error| {
         Problem::new(
             Kind::NotDetached,
@@ -37,7 +50,7 @@ pub fn start(arguments: &[OsString], log: &Path) -> Result<u32, Problem> {
         .map_err(failed)?;
     let child = Command::new("/proc/self/exe")
         .args(arguments)
-        .stdin(Stdio::null())
+        .stdin(input)
         .stdout(file.try_clone().map_err(failed)?)
         .stderr(file)
         .process_group(0)

@@ -23,6 +23,8 @@ pub const PATH: &str = "PATH";
 pub const NO_COLOR: &str = "NO_COLOR";
 /// `dumb` turns colour off.
 pub const TERM: &str = "TERM";
+/// The program that shows long texts.
+pub const PAGER: &str = "PAGER";
 /// A token for GitHub, as its own CLI reads it.
 pub const GH_TOKEN: &str = "GH_TOKEN";
 

@@ -19,6 +19,8 @@ pub(crate) struct Answer {
     says_failure: bool,
     /// Commands for the runner of a workflow. The text beside them cannot add to them.
     workflow_commands: Option<String>,
+    /// Whether the text may be long, and is shown by a pager on a terminal.
+    is_long: bool,
 }
 
 /// A document as it is printed: an object whose first field is its schema.
@@ -58,6 +60,7 @@ impl Answer {
             failure: None,
             says_failure: false,
             workflow_commands: None,
+            is_long: false,
         })
     }
 
@@ -74,7 +77,19 @@ impl Answer {
             failure: Some(problem),
             says_failure: false,
             workflow_commands: None,
+            is_long: false,
         }
+    }
+
+    /// Lets a pager show the text on a terminal.
+    pub(crate) fn paged(mut self) -> Self {
+        self.is_long = true;
+        self
+    }
+
+    /// Whether a pager shows the text on a terminal.
+    pub(crate) fn is_paged(&self) -> bool {
+        self.is_long
     }
 
     /// Marks the command as failed: the problem is printed on standard error, and its class decides

@@ -13,6 +13,7 @@ pub(crate) const EXAMPLES: &[Examples] = &[
             "drive spawn \"fix the login for names with a dot\"",
             "drive spawn - --agent codex --base main < task.md",
             "drive spawn \"try it\" --no-pr --keep",
+            "drive spawn \"tidy the imports\" --detach",
         ],
     ),
     (
@@ -118,6 +119,13 @@ pub(crate) const EXAMPLES: &[Examples] = &[
         &[
             "drive sandbox open",
             "drive sandbox open r20261118-0942-k3f9a --print",
+        ],
+    ),
+    (
+        "sandbox prune",
+        &[
+            "drive sandbox prune --dry-run",
+            "drive sandbox prune --older-than 7d --yes",
         ],
     ),
     (

@@ -36,7 +36,8 @@ fn main() -> ExitCode {
     drive_adapters::process::supervise_if_asked();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let helper = drive_adapters::verify::startup_if_asked(&arguments)
-        .or_else(|| drive_adapters::verify::services_if_asked(&arguments));
+        .or_else(|| drive_adapters::verify::services_if_asked(&arguments))
+        .or_else(|| commands::ids_if_asked(&arguments));
     if let Some(code) = helper.or_else(|| commands::worker_if_asked(&arguments)) {
         return code;
     }

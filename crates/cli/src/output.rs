@@ -4,7 +4,8 @@ use crate::answer::{Answer, Outcome};
 use crate::exit::Exit;
 use crate::global_args::{ColorChoice, GlobalArgs};
 use drive_adapters::Environment;
-use drive_adapters::environment::{GITHUB_ACTIONS, NO_COLOR, TERM};
+use drive_adapters::environment::{GITHUB_ACTIONS, NO_COLOR, PAGER, TERM};
+use drive_adapters::process::page;
 use drive_core::problem::{Kind, Problem};
 use drive_core::verify::render::inert;
 use std::fmt::{self, Display};
@@ -57,6 +58,8 @@ pub(crate) struct Output {
     colour: bool,
     /// Whether and how tables on standard output are cut and coloured.
     look: Look,
+    /// The command that shows long answers; `None` where standard output is no terminal.
+    pager: Option<String>,
     /// Whether the runner of a workflow reads both streams, and obeys lines that look like commands.
     in_workflow: bool,
     /// The first failure to write the answer, a reader that went away excepted.
@@ -98,6 +101,7 @@ impl Output {
             verbosity,
             colour: wants_colour(global.color, environment),
             look: look(global.color, environment),
+            pager: pager(environment).filter(|_| io::stdout().is_terminal()),
             in_workflow: is_in_workflow(environment),
             broken: Mutex::new(None),
             live: Mutex::new(Live {
@@ -116,6 +120,7 @@ impl Output {
             verbosity: Verbosity::Normal,
             colour: wants_colour(color, &environment),
             look: look(color, &environment),
+            pager: None,
             in_workflow: is_in_workflow(&environment),
             broken: Mutex::new(None),
             live: Mutex::new(Live::default()),
@@ -232,7 +237,15 @@ impl Output {
         let answer = outcome.unwrap_or_else(Answer::from_problem);
         // Whoever looks at a terminal should see the answer before the complaint about it.
         if !self.answered.load(Ordering::Relaxed) {
-            let _ = self.write_answer(&self.rendered(&answer));
+            let text = self.rendered(&answer);
+            let pager = self.pager.as_deref().filter(|_| answer.is_paged());
+            let is_shown = match (self.format, pager) {
+                (Format::Text, Some(pager)) => page(pager, &text),
+                (Format::Text | Format::Json, _) => false,
+            };
+            if !is_shown {
+                let _ = self.write_answer(&text);
+            }
         }
         if let (Format::Json, Some(commands)) = (self.format, answer.workflow_commands()) {
             let _ = write!(io::stderr().lock(), "{commands}");
@@ -340,6 +353,15 @@ impl Display for Printable<'_> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What is run where `PAGER` names nothing: a text that fits the terminal is only printed.
+const USUAL_PAGER: &str = "command -v less > /dev/null && exec less -FRX; exec cat";
+
+/// The pager a person wants, as with git: `PAGER`, else `less`; none where that is empty or `cat`.
+fn pager(environment: &Environment) -> Option<String> {
+    let wanted = environment.text(PAGER).unwrap_or(USUAL_PAGER).trim();
+    (!matches!(wanted, "" | "cat")).then(|| wanted.to_owned())
 }
 
 fn is_in_workflow(environment: &Environment) -> bool {

@@ -21,7 +21,7 @@ mod usage;
 mod whoami;
 mod wire;
 
-pub use foreground::run_in_foreground;
+pub use foreground::{page, run_in_foreground};
 pub use runner::BoundedRunner;
 pub use supervise::{NOTHING, SUPERVISE, supervise_if_asked};
 pub use whoami::ThisProcess;

@@ -1,3 +1,4 @@
+use super::complete_ids::BASH;
 use crate::answer::{Answer, Outcome};
 use crate::documents::CompletionsDocument;
 use clap::Args;
@@ -15,7 +16,10 @@ pub(crate) struct CompletionsArgs {
 pub(crate) fn run(args: &CompletionsArgs, mut line: clap::Command) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut line, "drive", &mut script);
-    let script = String::from_utf8_lossy(&script).into_owned();
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    if args.shell == Shell::Bash {
+        script.push_str(BASH);
+    }
     let document = CompletionsDocument {
         shell: args.shell.to_string(),
         script: script.clone(),

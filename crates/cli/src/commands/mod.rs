@@ -18,6 +18,7 @@
 //! A command prints nothing itself: progress goes through `app.output().narrate(…)`, an answer that
 //! comes bit by bit through `app.output().line(…)`.
 
+mod complete_ids;
 mod completions;
 mod config;
 mod cruise;
@@ -32,14 +33,17 @@ mod preflight;
 mod prune;
 mod runs;
 mod sandbox;
+mod sandbox_prune;
 mod serve;
 mod spawn;
+mod spawn_detached;
 mod spawn_options;
 mod spawn_team;
 mod start_warnings;
 mod stats;
 mod verify;
 
+pub(crate) use complete_ids::ids_if_asked;
 pub(crate) use verify::worker_if_asked;
 
 use crate::answer::Outcome;

@@ -180,7 +180,7 @@ impl Found {
 }
 
 /// The bytes of all files below a folder; no link is followed.
-fn size(folder: &Path) -> u64 {
+pub(super) fn size(folder: &Path) -> u64 {
     let mut bytes = 0;
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
@@ -195,7 +195,7 @@ fn size(folder: &Path) -> u64 {
     bytes
 }
 
-fn invalid(text: &str) -> Problem {
+pub(super) fn invalid(text: &str) -> Problem {
     Problem::new(
         Kind::Usage,
         format!("invalid value `{text}` for `--older-than <TIME>`"),

@@ -1,5 +1,6 @@
 //! `drive sandbox`: the sandboxes that are there, a shell in one, and their removal.
 
+use super::sandbox_prune;
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::documents::{KeptWorkDocument, SandboxDocument, SandboxEntry};
@@ -46,6 +47,8 @@ enum SandboxCommand {
         #[arg(value_name = "ID")]
         id: Option<String>,
     },
+    /// Remove the sandboxes of ended runs, after showing them with their sizes and saving their work
+    Prune(sandbox_prune::PruneArgs),
 }
 
 /// Keeps git from running the hooks and the file monitor of a sandbox. What else an agent may have put into
@@ -65,6 +68,7 @@ pub(crate) fn run(args: &SandboxArgs, app: &App) -> Outcome {
         SandboxCommand::List { all } => list(app, &wiring, *all),
         SandboxCommand::Open { id, print } => open(app, &wiring, id.as_deref(), *print),
         SandboxCommand::Remove { id } => remove(app, &wiring, id.as_deref()),
+        SandboxCommand::Prune(args) => sandbox_prune::prune(app, &wiring, args),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `drive spawn`: one agent in a temporary sandbox.
 
-use super::spawn_options::{Assignment, SpawnOptions, layers};
+use super::spawn_options::{Assignment, SpawnOptions, arguments, layers};
 use crate::answer::Outcome;
 use crate::app::App;
 use clap::Args;
@@ -28,5 +28,7 @@ pub(crate) fn run(args: &SpawnArgs, app: &App) -> Outcome {
         others: Vec::new(),
         max_escalations: settings.spawn.max_escalations,
     };
-    args.options.run(app, &settings, assignment)
+    let mut command = vec!["spawn".into()];
+    command.extend(arguments(&[("--agent", &args.agent)]));
+    args.options.run(app, &settings, assignment, command)
 }

@@ -1,5 +1,6 @@
 //! Options that `drive spawn` and `drive spawn-team` share, and how both start and report a run.
 
+use super::spawn_detached::{detach, handed_over};
 use crate::answer::Outcome;
 use crate::app::App;
 use crate::commands::phase_terms::load_own_prompts;
@@ -17,6 +18,7 @@ use drive_core::run::{AfterEnd, Publish, RunKind};
 use drive_core::settings::{Layer, Settings};
 use drive_engine::perform::World;
 use drive_engine::start::{self, SpawnOrder};
+use std::ffi::OsString;
 
 /// Options that `drive spawn` and `drive spawn-team` share.
 #[derive(Debug, Args)]
@@ -45,8 +47,25 @@ pub(super) struct SpawnOptions {
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 
+    /// Continue the run in the background
+    #[arg(long)]
+    detach: bool,
+
+    /// Id of the run, given by the process that detached this one
+    #[arg(long, hide = true, value_name = "ID", conflicts_with = "detach")]
+    detached_as: Option<String>,
+
     #[command(flatten)]
     timeouts: TimeoutArgs,
+}
+
+/// Options with their values, as arguments of another process.
+pub(super) fn arguments(flags: &[(&str, &Option<String>)]) -> Vec<OsString> {
+    let given = |(flag, value): &(&str, &Option<String>)| {
+        // In one word, so that no value is taken for an option.
+        Some(OsString::from(format!("{flag}={}", value.as_deref()?)))
+    };
+    flags.iter().filter_map(given).collect()
 }
 
 /// The time limits of agents.
@@ -107,13 +126,39 @@ impl SpawnOptions {
         self.timeouts.layers()
     }
 
+    /// The same options, as arguments of another process.
+    fn arguments(&self) -> Vec<OsString> {
+        let mut all = arguments(&[
+            ("--base", &self.base),
+            ("--branch", &self.branch),
+            ("--model", &self.model),
+            ("--idle-timeout", &self.timeouts.idle_timeout),
+            ("--total-timeout", &self.timeouts.total_timeout),
+        ]);
+        let flags = [("--keep", self.keep), ("--no-pr", self.no_pr)];
+        all.extend(
+            flags
+                .into_iter()
+                .filter(|(_, given)| *given)
+                .map(|(flag, _)| flag.into()),
+        );
+        all
+    }
+
     /// The value of `--branch`.
     pub(super) fn branch(&self) -> Result<Option<BranchName>, Problem> {
         new_branch(self.branch.as_deref())
     }
 
     /// Starts a run, executes it to its end and reports it.
-    pub(super) fn run(&self, app: &App, settings: &Settings, assignment: Assignment) -> Outcome {
+    /// `command` is the command with its own options, for a process that executes it instead.
+    pub(super) fn run(
+        &self,
+        app: &App,
+        settings: &Settings,
+        assignment: Assignment,
+        command: Vec<OsString>,
+    ) -> Outcome {
         let task = load_task(&self.task, app.cancel()?)?;
         start::check_task(&task)?;
         let folder = app.start_dir()?;
@@ -137,7 +182,10 @@ impl SpawnOptions {
         let conversation = forge
             .map(|open| wiring.conversation(&open, settings))
             .transpose()?;
-        let id = wiring.new_run()?;
+        let id = match &self.detached_as {
+            Some(id) => handed_over(id)?,
+            None => wiring.new_run()?,
+        };
         let others = assignment.others.clone();
         let order = SpawnOrder {
             kind: assignment.kind,
@@ -165,6 +213,10 @@ impl SpawnOptions {
             require_ready(app, talk.forge.as_ref(), &wiring.git, &request)?;
         }
         warn_of_uncommitted_changes(app, &wiring.git, &request);
+        if self.detach {
+            let arguments = [command, self.arguments()].concat();
+            return detach(app, &wiring, &id, &request.task, arguments);
+        }
         let progress = Progress::new(app.output());
         let gate = OwnVerifier::of(app);
         let world = World {

@@ -1,7 +1,7 @@
 //! `drive spawn-team`: a primary and a reviewer in one temporary sandbox.
 
 use super::phase_terms::usual_terms;
-use super::spawn_options::{Assignment, SpawnOptions, layers};
+use super::spawn_options::{Assignment, SpawnOptions, arguments, layers};
 use crate::answer::Outcome;
 use crate::app::App;
 use clap::Args;
@@ -85,5 +85,14 @@ pub(crate) fn run(args: &SpawnTeamArgs, app: &App) -> Outcome {
         agent: team.primary_llm.clone(),
         max_escalations: team.max_escalations,
     };
-    args.options.run(app, &settings, assignment)
+    let most = args.max_iterations.map(|most| most.to_string());
+    let mut command = vec!["spawn-team".into()];
+    command.extend(arguments(&[
+        ("--mode", &args.mode),
+        ("--max-iterations", &most),
+        ("--primary", &args.primary),
+        ("--reviewer", &args.reviewer),
+    ]));
+    command.extend(args.auto_merge.then(|| "--auto-merge".into()));
+    args.options.run(app, &settings, assignment, command)
 }

@@ -27,6 +27,8 @@ pub(crate) struct AuditDocument {
     additions: Vec<String>,
     /// Work that is left to do.
     gaps: Vec<String>,
+    /// What is left to a person to decide, with the command where there is one.
+    decisions: Vec<String>,
     /// Comments of people and programs on the pull requests, and their outcome.
     comments: Vec<SaidDocument>,
     /// Landings of the tasks.
@@ -218,7 +220,13 @@ impl From<Tally> for TrainsDocument {
 }
 
 impl AuditDocument {
-    pub(crate) fn new(run: &Run, audit: &Audit, outcome: String, debrief: &Debrief) -> Self {
+    pub(crate) fn new(
+        run: &Run,
+        audit: &Audit,
+        outcome: String,
+        debrief: &Debrief,
+        decisions: Vec<String>,
+    ) -> Self {
         Self {
             cruise_id: run.id.to_string(),
             outcome,
@@ -228,6 +236,7 @@ impl AuditDocument {
             findings: audit.findings.iter().map(FindingDocument::from).collect(),
             additions: audit.additions.clone(),
             gaps: audit.gaps.clone(),
+            decisions,
             comments: debrief.said.iter().map(SaidDocument::from).collect(),
             trains: debrief.trains.into(),
             parallelism: debrief.parallelism,

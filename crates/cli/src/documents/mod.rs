@@ -46,10 +46,10 @@ pub(crate) use pull_request::{
 };
 pub(crate) use run::{
     DemoDocument, JournalLine, ListedVerification, RunDetailDocument, RunDocument, RunSummary,
-    RunsDocument,
+    RunningVerification, RunsDocument,
 };
 pub(crate) use run_log::{AgentHeadDocument, AgentLogDocument, RunLogDocument};
-pub(crate) use sandbox::{SandboxDocument, SandboxEntry};
+pub(crate) use sandbox::{PrunedSandbox, SandboxDocument, SandboxEntry};
 pub(crate) use serve::ServeDocument;
 pub(crate) use stats::{ReviewerStats, StatsDocument};
 pub(crate) use text::{CompletionsDocument, HelpDocument, VersionDocument};

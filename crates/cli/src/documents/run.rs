@@ -28,7 +28,10 @@ use serde_json::Value;
     "then" = { "properties": { "failure": { "type": "null" }, "branch": { "type": "string" } } },
     "else" = {
         "if": { "properties": { "status": { "type": "null" } } },
-        "then": { "properties": { "kind": { "const": "cruise" } } },
+        "then": { "anyOf": [
+            { "properties": { "kind": { "const": "cruise" } } },
+            { "required": ["pid"] }
+        ] },
         "else": { "properties": { "failure": { "type": "object" } } }
     }
 ))]
@@ -37,7 +40,7 @@ pub(crate) struct RunDocument {
     pub(crate) run: RunSummary,
     /// Size of the branch's changes; null if it was not counted.
     pub(crate) changes: Option<Changes>,
-    /// The background process that owns a detached cruise.
+    /// The background process that owns a detached run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pid: Option<u32>,
     /// The log of that process.
@@ -70,6 +73,23 @@ pub(crate) struct RunsDocument {
     pub(crate) runs: Vec<RunSummary>,
     /// Verifications, newest first; `runs show ID` prints the report of one.
     pub(crate) verifications: Vec<ListedVerification>,
+    /// Verifications that have no report yet, newest first; `runs stop ID` stops one.
+    pub(crate) running_verifications: Vec<RunningVerification>,
+}
+
+/// A verification that runs now.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RunningVerification {
+    pub(crate) run_id: String,
+    /// Its worker process.
+    pub(crate) pid: i32,
+    /// The revision and the base, as they were asked for.
+    pub(crate) what: String,
+    pub(crate) started_at: Moment,
+    /// What it does, in words for people.
+    pub(crate) stage: String,
+    pub(crate) stage_since: Moment,
 }
 
 /// One verification.

@@ -4,6 +4,7 @@ use super::kept::KeptWorkDocument;
 use super::value::{Moment, Sha, path_text};
 use drive_core::ids::BranchName;
 use drive_core::sandbox::Sandbox;
+use drive_core::time::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -21,6 +22,46 @@ pub(crate) enum SandboxDocument {
         /// The work that was saved; null where there was none.
         kept: Option<KeptWorkDocument>,
     },
+    /// `drive sandbox prune`, the largest first.
+    #[serde(rename_all = "camelCase")]
+    Pruned {
+        pruned: Vec<PrunedSandbox>,
+        /// Whether nothing was removed.
+        dry_run: bool,
+        bytes: u64,
+    },
+}
+
+/// A sandbox that was removed, or would be.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PrunedSandbox {
+    id: String,
+    run_id: String,
+    path: String,
+    /// When its run ended.
+    ended_at: Moment,
+    bytes: u64,
+    /// The ref of the work that was saved; null where there was none, and where nothing was removed.
+    kept: Option<String>,
+}
+
+impl PrunedSandbox {
+    pub(crate) fn new(
+        sandbox: &Sandbox,
+        ended_at: Timestamp,
+        bytes: u64,
+        kept: Option<String>,
+    ) -> Self {
+        Self {
+            id: sandbox.id.to_string(),
+            run_id: sandbox.run.to_string(),
+            path: path_text(&sandbox.path),
+            ended_at: ended_at.into(),
+            bytes,
+            kept,
+        }
+    }
 }
 
 /// One sandbox.

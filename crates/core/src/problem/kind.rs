@@ -186,7 +186,7 @@ kinds! {
         OwnerSlow: "ownerSlow", Environment, "The owner of the run has not ended it yet.", "Check again with `drive runs show ID`.";
         NoRequest: "noRequest", Environment, "The journal of the cruise has no request.", "End it with `drive cruise cleanup`.";
         RepositoryGone: "repositoryGone", Environment, "The repository of the run no longer exists.", "Move it back, or end the cruise with `drive cruise cleanup --force`.";
-        NotDetached: "notDetached", Environment, "The cruise could not continue in the background.", "Check free space in the state directory, then run `drive cruise resume`.";
+        NotDetached: "notDetached", Environment, "The run could not continue in the background.", "Check free space in the state directory; run `drive cruise resume`, or start a spawn without `--detach`.";
         NotRebuilt: "notRebuilt", Environment, "The cruise could not be rebuilt from its sandbox.", "Start a new one with `drive cruise run`.";
         PhaseFileNotPlain: "phaseFileNotPlain", Environment, "A file of the phase was replaced by a link or something else.", "Remove it from the sandbox.";
         PhaseStateDamaged: "phaseStateDamaged", Environment, "The state file in the sandbox is damaged.", "Use `drive cruise status`: the file is only a copy.";

@@ -35,6 +35,8 @@ pub struct Said {
     pub url: Option<String>,
     /// What came of it, in a few words.
     pub became: String,
+    /// Whether it waits for a person.
+    pub is_open: bool,
     seen_at: Timestamp,
 }
 
@@ -135,6 +137,16 @@ fn said(entry: &Entry) -> Option<Said> {
         body: entry.body.clone(),
         url: entry.url.clone(),
         became,
+        is_open: match &entry.life {
+            Life::Asked { .. } | Life::Left => true,
+            Life::Seen
+            | Life::Dispatched { .. }
+            | Life::Pushed { .. }
+            | Life::Replied { .. }
+            | Life::Unanswerable { .. }
+            | Life::Superseded
+            | Life::Withdrawn { .. } => false,
+        },
         seen_at: entry.seen_at,
     })
 }

@@ -7,7 +7,8 @@ use crate::documents::AuditDocument;
 use crate::output::Printable;
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{
-    Audit, AuditFinding, Debrief, Evidence, Run, TaskResult, audit, debrief, is_cruise,
+    Audit, AuditFinding, Debrief, Evidence, Group, Run, TaskResult, audit, debrief, is_cruise,
+    standing, waiting_for,
 };
 use drive_engine::ports::Store;
 use std::fmt::Write;
@@ -19,11 +20,32 @@ pub(super) fn report(app: &App, id: Option<&str>) -> Outcome {
     let Some(found) = audit(&run) else {
         return Err(no_audit(&run));
     };
-    let debrief = debrief(&run, &children(&store, &run)?);
+    let children = children(&store, &run)?;
+    let debrief = debrief(&run, &children);
+    let decisions = decisions(&run, &children, &debrief);
     let mut text = text(&run, &found);
+    for one in &decisions {
+        let _ = writeln!(text, "decide   {one}");
+    }
     way(&mut text, &debrief);
-    let document = AuditDocument::new(&run, &found, outcome(&run, &found), &debrief);
+    let outcome = outcome(&run, &found);
+    let document = AuditDocument::new(&run, &found, outcome, &debrief, decisions);
     Answer::new(&document, Printable(&text).to_string())
+}
+
+/// What is left to a person to decide: what the cruise waits for, and what was said that nobody settled.
+fn decisions(run: &Run, children: &[Run], debrief: &Debrief) -> Vec<String> {
+    let its = standing(run, children);
+    let waits = match its.group {
+        Group::NeedsYou => waiting_for(run, &its),
+        Group::Working | Group::Waiting | Group::Done => None,
+    };
+    let open = debrief.said.iter().filter(|one| one.is_open);
+    let open = open.map(|one| {
+        let first = one.body.lines().next().unwrap_or_default();
+        format!("comment of {}: {first}: {}", one.author, one.became)
+    });
+    waits.into_iter().chain(open).collect()
 }
 
 /// The audit of a cruise as text; `None` where it has no plan.
@@ -189,11 +211,13 @@ fn way(text: &mut String, debrief: &Debrief) {
         };
         let time = duration(ended.as_millisecond() - began.as_millisecond());
         let cost = took.spent.cost.map(|cost| cost.usd());
+        let time = with_tokens(time, took.spent.usage.reported());
         let _ = writeln!(text, "phase    {:16} {}", took.name, with_cost(time, cost));
     }
     for took in &debrief.roles {
         let time = duration(took.duration_ms);
         let agents = format!("{time} in {}", counted(took.agents, "agent"));
+        let agents = with_tokens(agents, Some(took.tokens));
         let cost = took.cost.map(|cost| cost.usd());
         let role = took.role.name();
         let _ = writeln!(text, "role     {role:16} {}", with_cost(agents, cost));
@@ -203,6 +227,13 @@ fn way(text: &mut String, debrief: &Debrief) {
 fn counted(number: u32, what: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{number} {what}{s}")
+}
+
+fn with_tokens(text: String, tokens: Option<u64>) -> String {
+    match tokens {
+        Some(tokens) => format!("{text}, {tokens} tokens"),
+        None => text,
+    }
 }
 
 fn with_cost(text: String, cost: Option<f64>) -> String {

@@ -3,6 +3,7 @@
 use super::{tree, verifications};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
+use crate::commands::verify::{Running, running};
 use crate::documents::{ListedVerification, RunSummary, RunsDocument};
 use crate::output::{Format, Look};
 use crate::repository::{git_dir_of, repository_of};
@@ -78,6 +79,8 @@ struct Listed {
     runs: Vec<Run>,
     standings: Standings,
     verifications: Vec<Verification>,
+    /// The verifications that have no report yet.
+    verifying: Vec<Running>,
     /// Whether runs of several repositories are among them.
     everywhere: bool,
 }
@@ -101,6 +104,7 @@ pub(super) fn list(app: &App, wiring: &Wiring, args: &ListArgs) -> Outcome {
             .iter()
             .map(ListedVerification::from)
             .collect(),
+        running_verifications: listed.verifying.iter().map(Running::document).collect(),
     };
     Answer::new(&document, if args.watch { String::new() } else { text })
 }
@@ -140,16 +144,17 @@ fn watch(app: &App, wiring: &Wiring, args: &ListArgs) -> Result<(), Problem> {
 
 fn load(app: &App, wiring: &Wiring, args: &ListArgs) -> Result<Listed, Problem> {
     let here = repository_of(&app.start_dir()?).filter(|_| !args.all);
-    let verifications = if args.shows_verifications() {
-        verifications::newest(app, args.limit)?
+    let (verifications, verifying) = if args.shows_verifications() {
+        (verifications::newest(app, args.limit)?, running(app)?)
     } else {
-        Vec::new()
+        (Vec::new(), Vec::new())
     };
     let (runs, standings) = args.runs(wiring, here.as_ref())?;
     Ok(Listed {
         runs,
         standings,
         verifications,
+        verifying,
         everywhere: here.is_none(),
     })
 }
@@ -260,6 +265,7 @@ fn text(listed: &Listed, now: Timestamp, look: Look) -> String {
             Some(row(run, state, depth, listed.everywhere, now))
         })
         .collect();
+    rows.extend(listed.verifying.iter().map(|one| verifying(one, now)));
     rows.extend(listed.verifications.iter().map(|one| verified(one, now)));
     let mut text = render(COLUMNS, &rows, look);
     if rows.is_empty() {
@@ -278,6 +284,16 @@ fn text(listed: &Listed, now: Timestamp, look: Look) -> String {
             };
             let _ = writeln!(text, "{}: {whom}{}", run.id, why.text());
         }
+    }
+    for one in &listed.verifying {
+        let seconds = now.duration_since(one.stage_since).as_secs();
+        let (id, stage) = (&one.run, Cell::new(&one.stage));
+        let _ = writeln!(
+            text,
+            "{id}: {} (for {}); stop it with `drive runs stop {id}`",
+            stage.text(),
+            length(seconds)
+        );
     }
     text
 }
@@ -305,6 +321,20 @@ fn row(run: &Run, state: State, depth: usize, everywhere: bool, now: Timestamp) 
         Cell::new(pr.unwrap_or_default()),
         Cell::new(repo.unwrap_or_default()),
         Cell::new(request.map_or(String::new(), |request| title_of(&request.task))),
+    ]
+}
+
+/// A verification that has no report yet.
+fn verifying(one: &Running, now: Timestamp) -> [Cell; 8] {
+    [
+        Cell::new(one.run.as_str()),
+        Cell::toned("verifying", Tone::Working),
+        Cell::new(age(one.started_at, now)),
+        Cell::new(length(now.duration_since(one.started_at).as_secs())),
+        Cell::new(""),
+        Cell::new(""),
+        Cell::new(""),
+        Cell::new(&one.what),
     ]
 }
 

@@ -36,6 +36,9 @@ pub(crate) struct LogOptions {
     /// Print the output of the last agent as it is
     #[arg(long)]
     raw: bool,
+    /// Print on a terminal too, instead of opening a pager (`PAGER`, else `less`)
+    #[arg(long)]
+    no_pager: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -102,7 +105,12 @@ pub(crate) fn logs(wiring: &Wiring, run: &Run, options: &LogOptions) -> Outcome 
         log: Some(log),
         agents: documents,
     };
-    Answer::new(&document, Printable(&text).to_string())
+    let answer = Answer::new(&document, Printable(&text).to_string())?;
+    Ok(if options.no_pager {
+        answer
+    } else {
+        answer.paged()
+    })
 }
 
 /// One agent, from its beginning; the end of a very long log.

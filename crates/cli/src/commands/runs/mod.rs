@@ -52,7 +52,7 @@ enum RunsCommand {
     },
     /// Give an ended run another task, on its branch and its pull request
     Continue(continuing::ContinueArgs),
-    /// Stop a run, save its work and remove its sandbox
+    /// Stop a run or a verification; save the work of a run and remove its sandbox
     Stop(stop::StopArgs),
     /// Start a failed run again, as a new run from the current tip of its base
     Retry {

@@ -1,10 +1,11 @@
 //! `drive runs stop`: ends a run and saves its work, wherever it runs.
 
-use super::pick;
+use super::{pick, verifications};
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
 use crate::commands::cruise::cleanup_cruise;
-use crate::documents::RunDocument;
+use crate::commands::verify::Running;
+use crate::documents::{AskedDocument, RunDocument};
 use crate::output::Printable;
 use crate::wiring::Wiring;
 use clap::Args;
@@ -26,6 +27,9 @@ pub(super) struct StopArgs {
 }
 
 pub(super) fn stop(app: &App, wiring: &Wiring, args: &StopArgs) -> Outcome {
+    if let Some(verification) = verifications::running_with(app, args.id.as_deref())? {
+        return stop_verification(app, &verification);
+    }
     let fits = |run: &Run| run.is_active() && run.parent().is_none();
     let run = pick::only(app, args.id.as_deref(), "stopped", fits)?;
     if !run.is_active() {
@@ -48,6 +52,19 @@ pub(super) fn stop(app: &App, wiring: &Wiring, args: &StopArgs) -> Outcome {
         &RunDocument::new(&run, None),
         Printable(&text(&run)).to_string(),
     )
+}
+
+/// A verification leaves nothing to save.
+fn stop_verification(app: &App, verification: &Running) -> Outcome {
+    let (run, pid) = (&verification.run, verification.pid());
+    app.output()
+        .narrate(format_args!("stopping verification {run}"));
+    verification.stop(app)?;
+    let document = AskedDocument {
+        id: run.to_string(),
+        pid: Some(pid),
+    };
+    Answer::new(&document, format!("verification {run} stopped\n"))
 }
 
 /// What was saved, and the command that goes on.

@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
-use crate::commands::verify::kept_reports;
+use crate::commands::verify::{Running, kept_reports, running};
 use crate::output::Printable;
 use crate::wiring::Wiring;
 use drive_core::ids::RunId;
@@ -15,6 +15,15 @@ use drive_engine::verify::KeptReports;
 pub(super) fn newest(app: &App, most: u32) -> Result<Vec<Verification>, Problem> {
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     Ok(kept_reports(app)?.newest(most))
+}
+
+/// The verification of that id, if it runs now.
+pub(super) fn running_with(app: &App, id: Option<&str>) -> Result<Option<Running>, Problem> {
+    let Some(id) = id else {
+        return Ok(None);
+    };
+    let all = running(app)?.into_iter();
+    Ok(all.into_iter().find(|one| one.run.as_str() == id))
 }
 
 /// The verification that a person wants to see: the one with this id, or the newest where there are

@@ -6,11 +6,13 @@ mod gate;
 mod report_files;
 mod request;
 mod ruling;
+mod running;
 mod status;
 mod worker;
 mod world;
 
 pub(crate) use gate::OwnVerifier;
+pub(crate) use running::{Running, running};
 pub(crate) use worker::worker_if_asked;
 pub(crate) use world::kept_reports;
 

@@ -2,6 +2,7 @@
 
 use super::request::{WorkerAnswer, WorkerRequest};
 use super::ruling::Ruling;
+use super::running::Beacon;
 use super::world::World;
 use crate::app::App;
 use drive_core::problem::{Kind, Problem};
@@ -86,7 +87,11 @@ fn answer(request: &WorkerRequest) -> Result<WorkerAnswer, Problem> {
         fresh: request.judges.fresh,
     };
     let verifier = world.verifier();
-    let mut progress = |line: &str| app.output().narrate(line);
+    let mut beacon = Beacon::light(&app, request)?;
+    let mut progress = |line: &str| {
+        beacon.tell(line, app.now());
+        app.output().narrate(line);
+    };
     if let Some(checks) = checks {
         let receipts = verifier.check(&verify, &checks, &cancel, &mut progress)?;
         return Ok(WorkerAnswer {

@@ -236,6 +236,11 @@ fn tasks_that_pass_alone_and_break_each_other_do_not_both_land() {
             && waits.contains(&format!("drive cruise skip {blocked}")),
         "{waits}"
     );
+    let left = report(&stage)["decisions"].to_string();
+    assert!(
+        left.contains(&format!("drive cruise skip {blocked}")),
+        "{left}"
+    );
     let unknown = stage.drive(&["cruise", "skip", "rigth"]);
     assert_eq!(
         unknown.document["failure"]["kind"], "unknownTask",

@@ -4,6 +4,7 @@
 pub(crate) mod support;
 
 mod agents;
+mod background;
 mod bombs;
 mod cleaning;
 mod continuing;

@@ -60,6 +60,37 @@ fn the_only_run_that_fits_is_taken_and_named_and_several_are_listed() {
 }
 
 #[test]
+fn bash_completes_the_ids_that_a_command_takes() {
+    let world = world();
+    let (_, good) = world.spawn(&["Write one", "--keep"]);
+    let (_, bad) = world.spawn(&["Please fail"]);
+    let (good, bad) = (text(&good["runId"]), text(&bad["runId"]));
+    let script = world.drive(&["completions", "bash"]).stdout;
+    std::fs::write(world.path("complete.bash"), script).unwrap();
+    let drive = env!("CARGO_BIN_EXE_drive");
+    std::os::unix::fs::symlink(drive, world.path("bin/drive")).unwrap();
+    let typed = |words: &str, last: &str| {
+        let path = format!("{}:{}", world.path("bin").display(), "/usr/bin:/bin");
+        let state = world.path("state");
+        let shown = world.shell(&format!(
+            "export PATH={path} DRIVE_STATE_DIR={state:?}; cd repo; exec bash --norc -c '
+             source ../complete.bash
+             COMP_WORDS=(drive {words} \"{last}\"); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+             _drive_with_ids drive \"{last}\" \"\"
+             printf \"%s\\n\" \"${{COMPREPLY[@]}}\"'"
+        ));
+        shown.lines().map(str::to_owned).collect::<Vec<String>>()
+    };
+    assert_eq!(typed("runs show", ""), [bad.clone(), good.clone()]);
+    assert_eq!(typed("runs show", &good), [good.clone()]);
+    assert_eq!(typed("runs retry", ""), [bad]);
+    assert_eq!(typed("sandbox open", ""), [good]);
+    // What is no id is completed as before.
+    let list = typed("runs list", "--st");
+    assert_eq!(list, ["--state"]);
+}
+
+#[test]
 fn only_runs_of_this_repository_are_meant() {
     let world = world();
     let (code, run) = world.spawn(&["Please fail"]);
