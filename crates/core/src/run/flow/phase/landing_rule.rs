@@ -1,4 +1,4 @@
-//! What a whole reading of a task's pull request has against landing its commit.
+//! Objections of a whole reading of a task's pull request to landing its commit.
 
 use super::super::super::model::{DoneWhen, Flow, Landable, PollResult, Run};
 use super::texts::objected;
