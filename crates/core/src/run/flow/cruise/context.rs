@@ -3,6 +3,7 @@
 use super::super::super::model::{
     Build, BuildStage, BuildTerms, Diagnosis, Flow, Line, Run, RunKind, TaskRecord, TaskState,
 };
+use crate::cruise::Train;
 use crate::ids::TaskId;
 use crate::plan::Plan;
 
@@ -21,6 +22,15 @@ pub(super) fn with_build(run: &mut Run, change: impl FnOnce(&mut Build)) {
     if let Flow::Cruise { build } = &mut run.flow {
         change(build);
     }
+}
+
+/// Changes the train of the tasks that are about to land, where there is one.
+pub(super) fn with_train(run: &mut Run, change: impl FnOnce(&mut Train)) {
+    with_build(run, |build| {
+        if let Some(train) = &mut build.train {
+            change(train);
+        }
+    });
 }
 
 /// The line that tasks land on, once it is there.

@@ -5,8 +5,7 @@ use super::super::super::model::{
     Ask, Flow, HeldTask, Landable, Offer, Run, RunMessage, TaskState,
 };
 use super::super::tree;
-use super::context::with_build;
-use super::landing::with_train;
+use super::context::{with_build, with_train};
 use super::offers::{last_run, take_back};
 
 /// The commits in the train that runs offer on pull requests of their own.

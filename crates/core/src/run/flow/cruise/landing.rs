@@ -10,7 +10,7 @@ use super::super::super::model::{
 use super::super::proof::{cause_of, failure_of, is_proof};
 use super::super::retry::{is_final, keep_key, pause};
 use super::super::shutdown;
-use super::context::{did_not_land, line, stage, take_plan, with_build};
+use super::context::{did_not_land, line, stage, take_plan, with_build, with_train};
 use super::{amending, hearing, leave, offers, order, pad, pauses, probe};
 use crate::cruise::{Car, Cause, Left, Move, Verdict, Why};
 use crate::forge::text::fit;
@@ -478,12 +478,4 @@ pub(super) fn failed(
     });
     run.timers.insert(Timer::Retry, after(now, pause(before)));
     false
-}
-
-pub(super) fn with_train(run: &mut Run, change: impl FnOnce(&mut crate::cruise::Train)) {
-    with_build(run, |build| {
-        if let Some(train) = &mut build.train {
-            change(train);
-        }
-    });
 }
