@@ -89,7 +89,7 @@ impl Check {
 
 /// Stores entries in the form in which a plan writes them: as text where that says everything.
 pub(super) mod stored {
-    use super::{Acceptance, Check};
+    use crate::plan::acceptance::{Acceptance, Check};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     #[derive(Serialize)]

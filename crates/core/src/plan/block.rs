@@ -1,4 +1,4 @@
-use super::PlanErrors;
+use super::error::PlanErrors;
 use crate::fences::{Block, fenced_blocks};
 
 /// The one task block.

@@ -2,12 +2,11 @@ mod entry;
 mod words;
 
 use self::words::{is_plain, word};
-use super::error::quote;
+use super::acceptance::Acceptance;
+use super::error::{PlanErrors, quote};
+use super::graph;
+use super::model::{LONGEST_ID, LONGEST_PATH, LONGEST_TITLE, MOST_ENTRIES, MOST_TASKS, PlanTask};
 use super::places::Place;
-use super::{
-    Acceptance, LONGEST_ID, LONGEST_PATH, LONGEST_TITLE, MOST_ENTRIES, MOST_TASKS, PlanErrors,
-    PlanTask, graph,
-};
 use crate::did_you_mean::nearest;
 use crate::fences::Block;
 use crate::ids::TaskId;

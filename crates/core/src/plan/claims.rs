@@ -1,8 +1,8 @@
 //! Finds tasks whose paths may name the same files. In doubt they do.
 
-use super::PlanTask;
 use super::error::quote;
 use super::hot::{Hot, Reach, kind_of};
+use super::model::PlanTask;
 use super::task_set::TaskSet;
 use crate::ids::TaskId;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-use super::PlanTask;
+use super::model::PlanTask;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 

@@ -1,6 +1,7 @@
 use super::claims::Claims;
+use super::model::PlanTask;
 use super::task_set::TaskSet;
-use super::{PlanTask, graph, width};
+use super::{graph, width};
 use crate::ids::TaskId;
 use std::collections::HashMap;
 

@@ -1,4 +1,6 @@
-use super::{Acceptance, Order, Plan, PlanTask};
+use super::acceptance::Acceptance;
+use super::model::{Plan, PlanTask};
+use super::order::Order;
 use crate::ids::TaskId;
 use crate::markdown::{cell, code_cell};
 use std::collections::HashMap;

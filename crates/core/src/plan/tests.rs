@@ -2,6 +2,7 @@ mod acceptance;
 mod order;
 
 use super::*;
+use crate::ids::TaskId;
 use proptest::prelude::*;
 use serde_json::json;
 

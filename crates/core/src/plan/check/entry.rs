@@ -2,12 +2,12 @@
 
 use super::words::{is_plain, word};
 use crate::did_you_mean::suggestion;
-use crate::plan::error::quote;
-use crate::plan::places::Place;
-use crate::plan::{
-    Acceptance, Check, CheckCommand, Expect, LONGEST_COMMAND, LONGEST_ENTRY, LONGEST_EXPECTED,
-    LONGEST_ID, MOST_WORDS, PlanErrors,
+use crate::plan::acceptance::{Acceptance, Check, CheckCommand, Expect};
+use crate::plan::error::{PlanErrors, quote};
+use crate::plan::model::{
+    LONGEST_COMMAND, LONGEST_ENTRY, LONGEST_EXPECTED, LONGEST_ID, MOST_WORDS,
 };
+use crate::plan::places::Place;
 use crate::verify::text::one_line;
 use serde_json::{Map, Value};
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! Judges ids: of tasks, and of their acceptance entries.
 
 use crate::ids::BranchName;
-use crate::plan::LONGEST_ID;
+use crate::plan::model::LONGEST_ID;
 use serde_json::Value;
 
 /// Text, or a whole number as text: ids come as both.
