@@ -1,4 +1,4 @@
-use super::{fenced, one_line, place};
+use super::fencing::{fenced, one_line, place};
 use crate::forge::LineOrigin;
 use std::fmt::Write;
 

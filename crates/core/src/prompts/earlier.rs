@@ -1,6 +1,6 @@
 //! Prompt sections about the change under review and the reviewer's own earlier review.
 
-use super::{fenced, one_line};
+use super::fencing::{fenced, one_line};
 use std::fmt::Write;
 
 /// The last review of the same domain; `Default` where there was none.

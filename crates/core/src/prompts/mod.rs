@@ -5,6 +5,7 @@
 
 mod batch;
 mod earlier;
+mod fencing;
 mod holes;
 mod notes;
 mod rules;
@@ -14,16 +15,17 @@ mod validation;
 
 pub use batch::{BatchComment, Claimed, GivenOn};
 pub use earlier::{Answered, Earlier, PartOf};
+pub use fencing::fenced;
 pub(crate) use notes::{Attempt, HANDOFF, asked_again, earlier_attempt};
 pub use rules::{LONGEST_RULES, RULE_FILES, cut_rules, rule_files, with_rules};
 pub use validation::{JudgeEntry, ShownReceipt};
 
 use crate::problem::{Kind, Problem};
 use crate::review::{Domain, Subject};
+use fencing::one_line;
 use holes::{holes, next_hole};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 /// The longest template, in bytes.
 pub const LONGEST_TEMPLATE: usize = 64 * 1024;
@@ -461,31 +463,4 @@ fn within_bounds(file: &str, text: &str) -> Result<(), Problem> {
         Kind::PromptTooLong,
         format!("prompt `{file}` has {length} bytes; the limit is {LONGEST_TEMPLATE}"),
     ))
-}
-
-/// Text of others between fences that are longer than any run of backticks in it.
-pub fn fenced(text: &str, language: &str) -> String {
-    let longest = text
-        .split(|c| c != '`')
-        .map(str::len)
-        .max()
-        .unwrap_or_default();
-    let fence = "`".repeat(longest.max(2) + 1);
-    let mut out = String::with_capacity(text.len() + 2 * fence.len() + 8);
-    let _ = write!(out, "{fence}{language}\n{}\n{fence}", text.trim_end());
-    out
-}
-
-/// A name from outside that must not start a new line.
-fn one_line(text: &str) -> String {
-    let clean: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
-    clean.replace('`', "'")
-}
-
-fn place(file: Option<&str>, line: Option<u64>) -> String {
-    match (file, line) {
-        (Some(file), Some(line)) => format!("`{}` line {line}", one_line(file)),
-        (Some(file), None) => format!("`{}`", one_line(file)),
-        (None, _) => "the pull request".to_owned(),
-    }
 }

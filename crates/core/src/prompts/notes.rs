@@ -1,7 +1,7 @@
 //! Texts that follow a prompt: what an earlier attempt left, why an answer could not be used, and
 //! the note that the agent of a task leaves for others.
 
-use super::fenced;
+use super::fencing::fenced;
 use std::fmt::Write;
 
 /// What the agent of every task is asked for at its end.

@@ -1,6 +1,6 @@
 //! The repository's own rules, for reviewers that are told them in their prompt.
 
-use super::{fenced, one_line};
+use super::fencing::{fenced, one_line};
 
 /// The files that hold them, as they are named to a reviewer.
 pub const RULE_FILES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md"];

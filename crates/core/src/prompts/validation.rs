@@ -1,7 +1,7 @@
 //! The validator's prompt.
 
 use super::batch::id_list;
-use super::{fenced, one_line};
+use super::fencing::{fenced, one_line};
 use std::fmt::Write;
 
 /// One entry that a validator judges.
