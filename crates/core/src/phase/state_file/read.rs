@@ -1,4 +1,4 @@
-use super::{LONGEST_STATE_FILE, MOST_PENDING, PhaseState, STATE_FILE_VERSION};
+use super::model::{LONGEST_STATE_FILE, MOST_PENDING, PhaseState, STATE_FILE_VERSION};
 use crate::ids::{BranchName, PrNumber, SandboxId};
 use crate::problem::{Kind, Problem};
 use crate::sandbox::check_folder_name;

@@ -1,9 +1,11 @@
 use super::*;
 use crate::forge::PrState;
-use crate::ids::{BranchName, CommitSha, PrNumber};
+use crate::ids::{BranchName, CommentId, CommitSha, PrNumber, RunId};
 use crate::problem::{Kind, Problem};
+use crate::review::Domain;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 const GOLDEN: &str = include_str!("../../../tests/golden/phase-state-1.json");
 
