@@ -1,10 +1,11 @@
 //! One call: who asks, what is asked, and what the model's server answers.
 
+use super::dialect::Dialect;
+use super::grant::Grant;
 use super::pass::Asked;
 use super::shared::{
     CALLS_MADE, Carrier, Entry, MOST_CALLS_OF_RUN, MOST_WAITING, RUN_OVER, Shared,
 };
-use super::{Dialect, Grant};
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};

@@ -1,6 +1,8 @@
 //! State that the model calls of a run share: keys, token budget, and whether new calls are accepted.
 
-use super::{Dialect, Grant, OnUsage, Outside, Renew};
+use super::dialect::Dialect;
+use super::grant::{Grant, OnUsage, Renew};
+use super::outside::Outside;
 use axum::http::HeaderMap;
 use drive_core::agent::Usage;
 use std::sync::atomic::{AtomicU64, Ordering};
