@@ -1,4 +1,4 @@
-use super::{FAR, Keys};
+use super::held::{FAR, Keys};
 use drive_core::Problem;
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-use super::Keys;
+use super::held::Keys;
 use crate::entropy::random_token;
 use drive_core::Problem;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-use super::Keys;
+use super::held::Keys;
 use drive_core::Problem;
 
 const LOGIN: &str = ".gemini/oauth_creds.json";

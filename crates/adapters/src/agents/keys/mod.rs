@@ -7,48 +7,21 @@
 mod claude;
 mod codex;
 mod gemini;
+mod held;
+
+pub(super) use held::Keys;
 
 use super::projection::Projection;
-use crate::broker::{Broker, Dialect, Grant, OnUsage, Outside, Renew};
-use crate::entropy::random_token;
+use crate::broker::{Broker, Dialect, OnUsage, Outside, Renew};
 use drive_core::agent::{AgentKind, looks_secret, proxy_of};
 use drive_core::problem::{Kind, Problem};
 use drive_core::process::{Layer, LayerName};
-use serde_json::Value;
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
-use std::net::TcpListener;
-
-/// What an agent is given, and what the broker has instead of it.
-#[derive(Default)]
-pub(super) struct Keys {
-    /// The variables of the agent's environment.
-    pub(super) env: BTreeMap<OsString, OsString>,
-    /// The files of its private home.
-    pub(super) files: Vec<(&'static str, String)>,
-    /// Empty where there is nothing that a broker could hold.
-    pub(super) grants: Vec<Grant>,
-    /// The login that the agent is given as it is.
-    pub(super) held: Option<Cow<'static, str>>,
-    /// Whether the user named what is held by its variable: no broker could hold it, so it is told and
-    /// not refused.
-    pub(super) is_named: bool,
-    /// Whether it calls its model with the login of a file, and so only as long as that holds.
-    pub(super) by_login: bool,
-    /// Whether it has neither a key nor a login, though its model asks for one.
-    pub(super) lacks_login: bool,
-    /// The broker's address.
-    url: String,
-    listener: Option<(TcpListener, u16)>,
-}
 
 /// The length from which a value may be a secret.
 const LEAST_SECRET: usize = 6;
-
-/// When a dummy login ends: a program that takes it for old would try to renew it.
-const FAR: i64 = 4_102_444_800_000;
 
 /// The protocol of a kind's model; `None` for a kind whose program may speak to any.
 fn dialect(kind: AgentKind) -> Option<Dialect> {
@@ -152,69 +125,6 @@ impl Keys {
         if !others.is_empty() {
             self.held = Some(format!("{} {verb} given to it", others.join(", ")).into());
             self.is_named = true;
-        }
-    }
-
-    /// A variable that is set to something.
-    fn variable(&self, name: &str) -> Option<&str> {
-        let value = self.env.get(OsStr::new(name))?.to_str()?;
-        Some(value).filter(|value| !value.is_empty())
-    }
-
-    fn set(&mut self, name: &str, value: &str) {
-        self.env.insert(name.into(), value.into());
-    }
-
-    fn remove(&mut self, name: &str) {
-        self.env.remove(OsStr::new(name));
-    }
-
-    /// Puts a dummy into a variable that holds a key.
-    fn take_variable(&mut self, name: &str, upstream: &str) -> Result<(), Problem> {
-        if let Some(real) = self.variable(name).map(str::to_owned) {
-            let dummy = self.grant(&real, upstream)?;
-            self.set(name, &dummy);
-        }
-        Ok(())
-    }
-
-    /// A dummy for a key.
-    fn grant(&mut self, real: &str, upstream: &str) -> Result<String, Problem> {
-        let dummy = format!("drive-{}", random_token()?);
-        self.grant_as(dummy.clone(), real, upstream, Vec::new());
-        Ok(dummy)
-    }
-
-    fn grant_as(
-        &mut self,
-        dummy: String,
-        real: &str,
-        upstream: &str,
-        headers: Vec<(String, String)>,
-    ) {
-        self.grants.push(Grant {
-            dummy,
-            real: real.to_owned(),
-            upstream: upstream.trim_end_matches('/').to_owned(),
-            headers,
-        });
-    }
-
-    fn file(&self, name: &str) -> Option<&str> {
-        let mut files = self.files.iter();
-        files
-            .find(|(known, _)| *known == name)
-            .map(|(_, text)| text.as_str())
-    }
-
-    /// A file that the projection wrote as JSON.
-    fn json(&self, name: &str) -> Option<Value> {
-        serde_json::from_str(self.file(name)?).ok()
-    }
-
-    fn write(&mut self, name: &str, text: String) {
-        if let Some(file) = self.files.iter_mut().find(|(known, _)| *known == name) {
-            file.1 = text;
         }
     }
 

@@ -1,3 +1,4 @@
+use super::held::FAR;
 use super::*;
 use serde_json::json;
 
