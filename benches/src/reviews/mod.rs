@@ -14,13 +14,11 @@ pub use case::{Case, Defect, load_cases};
 pub use options::{Configuration, Options};
 pub use report::{Evaluation, Judged, Results, Summary};
 pub use score::{Finding, Outcome, Reviewed, Score, score};
+pub use trial::Environment;
 
 use drive_core::Problem;
 use std::ffi::OsString;
 use std::process::ExitCode;
-
-/// The caller's environment.
-pub type Environment = [(OsString, OsString)];
 
 /// `drive-benches reviews …`: evaluates, and prints the report.
 pub fn main(args: &[String]) -> ExitCode {

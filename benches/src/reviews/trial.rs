@@ -1,12 +1,12 @@
 //! One review of one case: a temporary repository, a run of `drive spawn-team`, and its report.
 
-use super::Environment;
 use super::case::Case;
 use super::child;
 use super::options::{Configuration, Order};
 use super::score::{Finding, Reviewed};
 use drive_core::settings::Period;
 use serde_json::Value;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,9 @@ const WITHHELD: [&str; 8] = [
     "GH_TOKEN",
     "NO_COLOR",
 ];
+
+/// The caller's environment.
+pub type Environment = [(OsString, OsString)];
 
 /// What came of one review.
 #[derive(Clone, Debug, Default, PartialEq)]
