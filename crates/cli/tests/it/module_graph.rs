@@ -15,8 +15,10 @@ fn no_module_imports_itself_through_others_in_any_crate() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut circles = Vec::new();
     let mut count = 0;
-    for entry in fs::read_dir(&crates).unwrap() {
-        let sources = entry.unwrap().path().join("src");
+    let folders = fs::read_dir(&crates).unwrap();
+    let folders = folders.map(|entry| entry.unwrap().path());
+    for folder in folders.chain([crates.join("../benches")]) {
+        let sources = folder.join("src");
         let modules = modules(&sources);
         count += modules.len();
         for circle in circles_of(&graph(&modules)) {
@@ -26,6 +28,18 @@ fn no_module_imports_itself_through_others_in_any_crate() {
     }
     assert!(count > 300, "only {count} modules were found");
     assert!(circles.is_empty(), "{}", circles.join("\n"));
+}
+
+#[test]
+fn code_after_the_tests_of_a_file_is_read_and_tests_are_not() {
+    let text = "use a::A;\n#[cfg(test)]\nmod tests;\nuse b::B; // c::C\n#[cfg(test)]\nmod more {\n    \
+                use c::C;\n    fn f() {\n    }\n}\nimpl D {\n    #[cfg(test)]\n    #[allow(x)]\n    \
+                fn g() {\n        c::C\n    }\n    fn h() {}\n}\n#[cfg(test)]\nuse c::{\n    C,\n};\n\
+                use e::E;";
+    assert_eq!(
+        shipped(text),
+        "use a::A;\nuse b::B; \nimpl D {\n    fn h() {}\n}\nuse e::E;"
+    );
 }
 
 #[test]
@@ -117,12 +131,33 @@ fn module_of(sources: &Path, path: &Path) -> Module {
     parts
 }
 
+/// Without comments and without what only tests compile, wherever it stands in the file.
 fn shipped(text: &str) -> String {
-    let text = text.split("\nmod tests").next().unwrap();
-    let lines = text.lines().map(|line| line.split("//").next().unwrap());
-    // An inner module that imports all of its file.
-    let lines = lines.filter(|line| !(line.starts_with(' ') && line.trim() == "use super::*;"));
-    lines.collect::<Vec<_>>().join("\n")
+    let mut kept = Vec::new();
+    let mut lines = text.lines().map(|line| line.split("//").next().unwrap());
+    while let Some(line) = lines.next() {
+        if line.trim() != "#[cfg(test)]" {
+            kept.push(line);
+            continue;
+        }
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let mut item = lines
+            .by_ref()
+            .skip_while(|line| line.trim().starts_with("#["));
+        // An item of one line, or one that rustfmt closes where it began.
+        let is_open = item.next().is_some_and(|first| {
+            let first = first.trim_end();
+            !first.ends_with(';') && !first.ends_with('}')
+        });
+        if is_open {
+            let closes = |line: &str| {
+                let rest = line.strip_prefix(indent);
+                rest.is_some_and(|rest| rest.starts_with('}'))
+            };
+            let _ = item.find(|line| closes(line));
+        }
+    }
+    kept.join("\n")
 }
 
 /// Which modules each one imports from.
@@ -248,6 +283,14 @@ fn resolved(from: &Module, path: &[String], modules: &BTreeMap<Module, String>) 
             child.push(first.to_owned());
             modules.get(&child)?;
         }
+    }
+    // A file of tests that a benchmark uses has another place, and imports nothing of this crate.
+    if at.is_empty()
+        && let (Some(first), Some(root)) = (rest.first(), modules.get(&at))
+        && !modules.contains_key(&vec![first.clone()])
+        && root.contains(&format!("mod {first};"))
+    {
+        return None;
     }
     let mut best = modules.contains_key(&at).then(|| at.clone());
     for part in rest {
