@@ -63,6 +63,31 @@ fn every_path_in_the_documents_exists() {
 }
 
 #[test]
+fn the_architecture_says_where_to_change_what_a_stranger_looks_for() {
+    let architecture = read("ARCHITECTURE.md");
+    let (_, table) = architecture.split_once("## Where to change\n").unwrap();
+    let (table, _) = table.split_once("\n## ").unwrap();
+    for what in [
+        "how a reply is worded",
+        "when a poll happens",
+        "what a reviewer is told",
+        "how a lock is recovered",
+        "which exit code a failure gives",
+        "how a budget is split",
+    ] {
+        let start = format!("| {what} | ");
+        let row = table.lines().find(|line| line.starts_with(&start));
+        let row = row.unwrap_or_else(|| panic!("no row says {what}"));
+        let places = quoted(row);
+        assert!(!places.is_empty(), "{row}");
+        for place in places {
+            let file = root().join(place);
+            assert!(file.is_file(), "`{place}` for {what} is no file");
+        }
+    }
+}
+
+#[test]
 fn every_crate_and_dependency_is_explained() {
     let architecture = read("ARCHITECTURE.md");
     let explained = quoted(&architecture);
