@@ -67,3 +67,20 @@ fn production_code_parses_the_ids_of_commits() {
     let advice = "`CommitSha::new` takes any text; use `CommitSha::parse`";
     assert!(found.is_empty(), "{advice}:\n{}", found.join("\n"));
 }
+
+#[test]
+fn what_decides_about_a_run_is_stored_nowhere() {
+    let stores = |text: &str| {
+        let parts = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+        let mut names = parts.filter(|part| ["Serialize", "Deserialize", "serde"].contains(part));
+        names.next().is_some()
+    };
+    let modules_of = |part: &str| modules(&crates().join("core/src/run").join(part));
+    let flow = modules_of("flow");
+    assert!(flow.len() > 60, "only {} modules were found", flow.len());
+    for (module, text) in &flow {
+        assert!(!stores(text), "`flow::{}` stores data", module.join("::"));
+    }
+    // The control: what is stored is found.
+    assert!(modules_of("model").values().any(|text| stores(text)));
+}

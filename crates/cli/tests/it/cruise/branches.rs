@@ -1,5 +1,6 @@
 //! People do things to the branch of a cruise: nobody's commits are overwritten, none are lost.
 
+use crate::cruise::building;
 use crate::cruise::crew::{
     REPO, commit_of, fixes, kill, on_github, sandbox, status, until, until_quiet,
 };
@@ -149,4 +150,22 @@ fn a_commit_that_a_person_pushed_and_approved_ends_the_cruise_there() {
         (&"succeeded".into(), &theirs.as_str().into()),
     );
     assert_eq!(remote_head(&stage), theirs);
+}
+
+#[test]
+fn a_cruise_refuses_a_named_branch_that_exists_and_leaves_it_as_it_was() {
+    let stage = building::stage(&[building::task("a", "Write a.txt one", &[], "a.txt")]);
+    stage.git(&["branch", "taken"]);
+    let before = stage.git(&["rev-parse", "taken"]);
+    let build = building::args(&stage);
+    let build: Vec<&str> = build.iter().map(String::as_str).collect();
+    let plan = ["cruise", "run", "Build it all", "--plan-only"];
+    for command in [&build[..], &plan[..]] {
+        let ended = stage.drive(&[command, &["--branch", "taken"]].concat());
+        assert_eq!(ended.code, Some(2), "{command:?}: {ended:?}");
+        let failure = &ended.document["failure"];
+        assert_eq!(failure["kind"], "branchExists", "{command:?}: {ended:?}");
+        assert_eq!(stage.git(&["rev-parse", "taken"]), before);
+        assert_eq!(stage.sandboxes(), Vec::<String>::new());
+    }
 }

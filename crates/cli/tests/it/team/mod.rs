@@ -3,6 +3,7 @@
 
 mod approvals;
 mod arena;
+mod branch_taken;
 mod checks;
 mod deaths;
 mod domains;

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
     use crate::cruise::{Car, Train};
     use crate::ids::{CommitSha, RunId};
-    use crate::run::model::Build;
+    use crate::run::model::{Build, TaskRecord};
     use std::num::NonZeroU32;
 
     fn build(run: &Run) -> &Build {
@@ -101,6 +101,74 @@ mod tests {
             Flow::Cruise { build } => build,
             Flow::Awaiting | Flow::Spawn { .. } | Flow::Phase { .. } => unreachable!(),
         }
+    }
+
+    /// A cruise whose task `login` is built for the first time.
+    fn building() -> (Run, TaskId) {
+        let id = TaskId::new("login");
+        let mut record = TaskRecord::new("Log in".to_owned(), Vec::new());
+        record.attempts = 1;
+        record.state = TaskState::Building {
+            run: RunId::new("r1+login"),
+        };
+        let mut run = Run::new(RunId::new("r1"));
+        run.flow = Flow::Cruise {
+            build: Box::new(Build {
+                tasks: [(id.clone(), record)].into(),
+                ..Build::default()
+            }),
+        };
+        (run, id)
+    }
+
+    #[test]
+    fn a_task_whose_model_is_away_waits_with_growing_pauses_and_loses_no_attempt() {
+        let (mut run, id) = building();
+        let head = CommitSha::new("c".repeat(40));
+        let diagnosis = Diagnosis {
+            what: "the model is overloaded".to_owned(),
+            head: Some(head.clone()),
+        };
+        let mut now = Timestamp::UNIX_EPOCH;
+        let mut pauses: Vec<i64> = Vec::new();
+        while hold(&mut run, &id, &diagnosis, now) {
+            let task = &build(&run).tasks[&id];
+            assert_eq!(task.attempts, 0, "it was not the work that failed");
+            let state = TaskState::Waiting {
+                diagnosis: Some(diagnosis.clone()),
+            };
+            assert_eq!(task.state, state, "the next agent is told of the commit");
+            let until = task.held_until.unwrap();
+            assert_eq!(run.timers.get(&Timer::Hold), Some(&until));
+            pauses.push(until.as_second() - now.as_second());
+            // Before the pause is over nothing is released.
+            release(&mut run, now);
+            assert_eq!(build(&run).tasks[&id].held_until, Some(until));
+            now = until;
+            release(&mut run, now);
+            assert_eq!(build(&run).tasks[&id].held_until, None);
+            assert_eq!(run.timers.get(&Timer::Hold), None);
+            with_build(&mut run, |build| {
+                build.tasks.get_mut(&id).unwrap().attempts += 1;
+            });
+        }
+        assert_eq!(pauses[..5], [30, 60, 120, 240, 480]);
+        assert!(pauses.is_sorted() && pauses.len() == 20, "{pauses:?}");
+        assert!(now.as_second() > 3 * 3600, "{now}");
+    }
+
+    #[test]
+    fn a_task_that_left_no_commit_waits_without_a_diagnosis() {
+        let (mut run, id) = building();
+        let diagnosis = Diagnosis {
+            what: "the model is overloaded".to_owned(),
+            head: None,
+        };
+        assert!(hold(&mut run, &id, &diagnosis, Timestamp::UNIX_EPOCH));
+        let waiting = TaskState::Waiting { diagnosis: None };
+        assert_eq!(build(&run).tasks[&id].state, waiting);
+        let unknown = TaskId::new("logout");
+        assert!(!hold(&mut run, &unknown, &diagnosis, Timestamp::UNIX_EPOCH));
     }
 
     #[test]
