@@ -81,13 +81,17 @@ fn end_of(flown: &Flown) -> &'static str {
     }
 }
 
-/// `DRIVE_SIM_SEEDS=50000..60000` flies those as well.
+/// `DRIVE_SIM_SEEDS=50000..60000` flies those as well; teams with `DRIVE_SIM_TEAM=1`.
 #[test]
 fn cruises_of_more_seeds_hold_what_they_must() {
     let seeds = std::env::var("DRIVE_SIM_SEEDS").ok();
     let seeds = seeds.as_deref().and_then(|seeds| seeds.split_once(".."));
     if let Some((from, to)) = seeds {
-        fly_all(from.parse().unwrap()..to.parse().unwrap());
+        let seeds: Range<u64> = from.parse().unwrap()..to.parse().unwrap();
+        match who() {
+            Who::Cruise => fly_all(seeds),
+            Who::Team => fly_teams(seeds),
+        }
     }
 }
 

@@ -59,6 +59,8 @@ pub fn team_request(rng: &mut Rng) -> Request {
         terms.max_iterations = u32::try_from(rng.between(1, 4)).expect("small");
         terms.review.refuter = (rng.below(2) == 0).then(|| terms.reviewer.clone());
         terms.review.max_parallel = side_by_side(terms.max_iterations);
+        // Without a draw of its own, so that old seeds mean what they meant.
+        terms.review.verify = terms.max_iterations == 4;
         let auto_merge = rng.percent(50);
         terms.makes = Makes::Change {
             done: ChangeDone::Reviewed { auto_merge },
