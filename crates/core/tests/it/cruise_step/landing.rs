@@ -13,6 +13,10 @@ use drive_core::run::{
 };
 
 fn scene(approve: bool) -> Scene {
+    scene_with(approve, common::cruise::terms())
+}
+
+fn scene_with(approve: bool, terms: PhaseTerms) -> Scene {
     let terms = PhaseTerms {
         makes: Makes::Change {
             done: ChangeDone::Landed { approve },
@@ -20,7 +24,7 @@ fn scene(approve: bool) -> Scene {
         branch: Some(BranchName::parse("login").unwrap()),
         title: Some("Log in".into()),
         scope: Some(TaskScope::default()),
-        ..common::cruise::terms()
+        ..terms
     };
     let mut scene = Scene::with(Request {
         kind: RunKind::Team(Box::new(terms)),
@@ -317,5 +321,34 @@ fn a_task_lands_only_if_a_whole_reading_has_nothing_against_it() {
     assert_eq!(
         against_landing(&approved.run, &commit(1), &poll).as_deref(),
         Some("nobody approves the commit")
+    );
+}
+
+#[test]
+fn at_its_limit_a_task_says_so_once_and_answers_each_later_comment() {
+    let mut scene = scene_with(false, common::cruise::terms_with_rounds(1));
+    let says = |id: u64| PollResult {
+        comments: vec![common::comment(id, "rename it")],
+        ..PollResult::default()
+    };
+    scene.sees(says(5));
+    assert_eq!(fixers(&scene), 1);
+    for id in 6..9 {
+        scene.sees(says(id));
+    }
+    scene.wake(Timer::Poll);
+    assert_eq!(fixers(&scene), 1);
+    assert_eq!(offered(&scene), Landable::NotYet, "comments wait");
+    let told = scene.bodies();
+    let of = |start: &str| told.iter().filter(|one| one.starts_with(start)).count();
+    assert_eq!(
+        of("Waiting for a person: fixer round limit (1) reached"),
+        1,
+        "{told:?}"
+    );
+    assert_eq!(
+        of("No fixer works on this yet: fixer round limit (1) reached"),
+        3,
+        "{told:?}"
     );
 }
