@@ -2,7 +2,7 @@
 
 use crate::github_support::{Hub, REPO};
 use drive_core::forge::{Permission, PrState, PullRequest};
-use drive_core::ids::BranchName;
+use drive_core::ids::{BranchName, CommitSha};
 use drive_engine::ports::{Forge, MergeOutcome, NewPullRequest, Since};
 use drive_testkit::forge_contract::ForgeFixture;
 use drive_testkit::github::{Fault, FaultKind, SimCheckRun};
@@ -199,6 +199,23 @@ fn a_word_during_a_secondary_limit_stops_the_merge() {
         (MergeOutcome::Stopped, 2)
     );
     assert_eq!(merge_requests(&hub), 1, "the one that the limit refused");
+    let state = hub.forge.fetch(pr.number).unwrap().state;
+    assert_eq!(state, PrState::Open);
+}
+
+#[test]
+fn a_pull_request_that_the_queue_took_out_is_not_queued() {
+    let hub = Hub::start();
+    let pr = open(&hub);
+    let other = CommitSha::new("a".repeat(40));
+    let is_queued = |head| hub.forge.is_queued(pr.number, head).unwrap();
+    assert!(!is_queued(&pr.head_sha));
+    hub.simulator.require_merge_queue(REPO);
+    assert_eq!(merge(&hub, &pr), MergeOutcome::Queued);
+    assert!(is_queued(&pr.head_sha));
+    assert!(!is_queued(&other), "another head");
+    hub.simulator.fail_merge_queue(REPO);
+    assert!(!is_queued(&pr.head_sha));
     let state = hub.forge.fetch(pr.number).unwrap().state;
     assert_eq!(state, PrState::Open);
 }

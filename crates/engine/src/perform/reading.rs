@@ -7,7 +7,7 @@ use drive_core::forge::trust::{OwnPosts, Reason, Verdict};
 use drive_core::forge::{Author, Comment, approval};
 use drive_core::ids::{CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
-use drive_core::run::{Approved, IgnoredComment, Objected, PollResult, Run, is_same_cruise};
+use drive_core::run::{Approved, Flow, IgnoredComment, Objected, PollResult, Run, is_same_cruise};
 use drive_core::time::Timestamp;
 
 /// What is to be read.
@@ -38,6 +38,12 @@ pub(super) fn read(
             // What people wrote is heard all the same.
             Err(problem) => found.missing = Some(format!("checks: {problem}")),
         }
+    }
+    // Where that cannot be read, nothing is said of it.
+    if let Flow::Phase { phase } = &run.flow
+        && let Some(head) = &phase.whole.queued
+    {
+        found.queued = talk.forge.is_queued(pr, head).ok();
     }
     // What people wrote comes last: nothing else takes time after it.
     let polled = talk.poll(pr, Since(since))?;

@@ -269,6 +269,11 @@ pub trait Forge: Send + Sync {
     ) -> Result<MergeOutcome, Problem> {
         self.merge_if(pr, expected_head, expected_base, &mut || Ok(true))
     }
+    /// Whether this head waits in the forge's merge queue. A forge without one says no.
+    fn is_queued(&self, pr: PrNumber, head: &CommitSha) -> Result<bool, Problem> {
+        let _ = (pr, head);
+        Ok(false)
+    }
     /// Ends the draft state. One that is ready stays ready.
     fn mark_ready(&self, pr: PrNumber) -> Result<(), Problem>;
     /// Replaces the description.

@@ -143,6 +143,11 @@ impl Simulator {
             .unwrap_or_default()
     }
 
+    /// The merge queue takes out all that wait in it: their checks failed there.
+    pub fn fail_merge_queue(&self, repo: &str) {
+        self.rule(repo, |rules| rules.queue.clear());
+    }
+
     /// The merge queue merges all that wait in it.
     pub fn run_merge_queue(&self, repo: &str) {
         for pr in self.merge_queue(repo) {

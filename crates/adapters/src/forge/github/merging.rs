@@ -168,14 +168,19 @@ impl Client {
         if let Some(merged) = self.merged(pr)? {
             return Ok(Some(merged));
         }
+        let is_queued = self.is_queued(pr, expected)?;
+        Ok(is_queued.then_some(MergeOutcome::Queued))
+    }
+
+    /// Whether exactly this head is in the merge queue.
+    pub(super) fn is_queued(&self, pr: PrNumber, expected: &CommitSha) -> Result<bool, Problem> {
         let variables = json!({
             "owner": self.endpoint.owner(), "name": self.endpoint.name(), "number": pr,
         });
         let (data, _) = self.query(QUEUED, &variables)?;
         let pull = &data["repository"]["pullRequest"];
         let is_this = pull["headRefOid"].as_str() == Some(expected.as_str());
-        let is_queued = pull["isInMergeQueue"] == true && is_this;
-        Ok(is_queued.then_some(MergeOutcome::Queued))
+        Ok(pull["isInMergeQueue"] == true && is_this)
     }
 
     fn merge_by(

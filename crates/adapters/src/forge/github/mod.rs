@@ -176,6 +176,10 @@ impl Forge for GitHub {
         self.client.merge(pr, expected_head, go_ahead)
     }
 
+    fn is_queued(&self, pr: PrNumber, head: &CommitSha) -> Result<bool, Problem> {
+        self.client.is_queued(pr, head)
+    }
+
     fn mark_ready(&self, pr: PrNumber) -> Result<(), Problem> {
         self.client.mark_ready(pr)
     }

@@ -184,6 +184,7 @@ impl PhaseFlow<'_> {
     /// The forge merges it later, onto whatever its base is then.
     fn queued(&mut self) {
         if self.terms.whole().is_some() {
+            self.state.whole.queued = self.head();
             return self.announce(Some(queued()));
         }
         let body = "Added to the merge queue. Drive has not verified what the queue will merge.";

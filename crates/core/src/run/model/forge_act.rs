@@ -208,6 +208,9 @@ pub struct PollResult {
     /// Why the token cannot read the checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unchecked: Option<String>,
+    /// Whether the commit that was given to the merge queue still waits there; `None` if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued: Option<bool>,
     /// The part that could not be read or judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,

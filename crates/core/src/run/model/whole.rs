@@ -58,6 +58,9 @@ pub struct Whole {
     /// Why only a person can merge that commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left: Option<Left>,
+    /// The commit that waits in the forge's merge queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued: Option<CommitSha>,
     /// The commit that a person approved after drive could not merge it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved: Option<CommitSha>,

@@ -78,6 +78,7 @@ pub fn seen() -> PollResult {
         }]),
         checks: None,
         unchecked: None,
+        queued: None,
         merged_sha: None,
         missing: None,
         ignored: vec![ignored()],

@@ -195,3 +195,41 @@ fn an_old_approval_does_not_outweigh_what_a_person_wrote_right_before_the_merge(
 fn scene_head() -> CommitSha {
     CommitSha::new("b".repeat(40))
 }
+
+#[test]
+fn what_the_merge_queue_takes_out_again_is_said_once_and_left_to_a_person() {
+    let mut scene = scene(Level::Basic, &[]);
+    scene.answer(
+        "merge",
+        EffectResult::OnForge {
+            answer: ForgeAnswer::Queued,
+        },
+    );
+    scene.settle();
+    let waits = |scene: &Scene| scene.cruise().whole.left.as_ref().unwrap().why.clone();
+    assert!(
+        waits(&scene).contains("waits in the merge queue"),
+        "{}",
+        waits(&scene)
+    );
+    let queued = |queued| PollResult {
+        queued: Some(queued),
+        ..PollResult::default()
+    };
+    scene.performed.clear();
+    scene.sees(queued(true));
+    assert!(
+        waits(&scene).contains("waits in the merge queue"),
+        "{}",
+        waits(&scene)
+    );
+    assert_eq!(scene.bodies(), Vec::<String>::new());
+    scene.sees(queued(false));
+    scene.sees(queued(false));
+    assert!(waits(&scene).contains("took"), "{}", waits(&scene));
+    let told = scene.bodies();
+    let said = "Not merged: the merge queue took ";
+    assert!(told.len() == 1 && told[0].starts_with(said), "{told:?}");
+    assert_eq!(scene.acts("merge").len(), 0, "it is not put back");
+    assert!(scene.run.outcome.is_none(), "people decide");
+}

@@ -22,6 +22,7 @@ mod merge;
 mod next;
 mod opinion;
 mod outcome_text;
+mod queue;
 mod record_text;
 mod retry;
 mod rolling_back;

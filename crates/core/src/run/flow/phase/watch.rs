@@ -169,6 +169,9 @@ impl PhaseFlow<'_> {
             self.state.watch.objections = objections;
             self.forget_objections();
         }
+        if poll.queued == Some(false) && poll.state != Some(PrState::Merged) {
+            self.left_queue();
+        }
         self.state.record.overheard(&poll.comments, poll.ignored);
         if let Some(head) = poll.head {
             let known = [&self.state.pushed, &self.state.watch.caught];
