@@ -1,9 +1,10 @@
-//! Commands on runs without an id: the only one that fits is meant, and named; several are listed.
+//! Tests commands on runs without an id: they choose the only run that fits, and name it; if there
+//! are several, they list them.
 
 use crate::spawn::support::{Ended, World, text};
 use serde_json::Value;
 
-/// Fails a task that says so, and writes a file for every other.
+/// A world whose agent fails a task that says so, and writes a file for every other task.
 fn world() -> World {
     let world = World::with_agent("");
     world.program(
@@ -31,11 +32,11 @@ fn the_only_run_that_fits_is_taken_and_named_and_several_are_listed() {
     assert_eq!(code, Some(0), "{first:#}");
     let (code, second) = world.spawn(&["Please fail"]);
     assert_eq!(code, Some(1), "{second:#}");
-    // What shows something takes the newest.
+    // Commands that only show something choose the newest.
     let shown = world.drive(&["runs", "show"]);
     names(&shown, &second, "Please fail");
     assert!(shown.stdout.contains("failed"), "{}", shown.stdout);
-    // What changes something takes the only one.
+    // Commands that change something choose the only one.
     let more = world.drive(&["runs", "continue", "Write two"]);
     assert_eq!(more.code, Some(0), "{}", more.stderr);
     names(&more, &first, "Write one");
@@ -48,7 +49,7 @@ fn the_only_run_that_fits_is_taken_and_named_and_several_are_listed() {
     let hint = text(&error["hint"]);
     assert!(hint.contains(&text(&second["runId"])), "{hint}");
     assert!(hint.contains("(failed: Please fail)"), "{hint}");
-    // And none runs.
+    // No run is active.
     for command in ["stop", "resume"] {
         let (code, error) = failed(&world, &["runs", command]);
         let kind = &error["kind"];
@@ -82,7 +83,7 @@ fn bash_completes_the_ids_that_a_command_takes() {
         shown.lines().map(str::to_owned).collect::<Vec<String>>()
     };
     assert_eq!(typed("runs show", ""), [bad.clone(), good.clone()]);
-    assert_eq!(typed("runs show", &good), [good.clone()]);
+    assert_eq!(typed("runs show", &good), std::slice::from_ref(&good));
     assert_eq!(typed("runs retry", ""), [bad]);
     assert_eq!(typed("sandbox open", ""), [good]);
     // What is no id is completed as before.
