@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 const BYTES: u64 = 1 << 30;
 
-/// Prints events until the gigabyte is full, then its last word.
+/// Prints events up to a gigabyte, then its final message.
 const AGENT: &str = r#"#!/bin/sh
 yes '{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"Looking at the next file, which is much like the one before it, line by line."}],"usage":{"input_tokens":10,"output_tokens":5}},"session_id":"s1"}' | head -c 1073741824
 echo

@@ -21,7 +21,7 @@ pub(crate) const SECRET: &str = "a-secret-of-this-benchmark";
 const ROUNDS: usize = 100;
 /// Pull requests that one owner watches.
 const MANY: u64 = 50;
-/// Nothing is looked at unless somebody tells.
+/// Nothing is polled without a notification.
 const SLOW: &str = "[cruise]\npoll_initial = \"1h\"\npoll_max = \"1h\"\nmax_rounds = 1000\n";
 
 pub(crate) fn run() -> Vec<Row> {
@@ -69,8 +69,8 @@ pub(crate) fn run() -> Vec<Row> {
     rows
 }
 
-/// One comment on each of many pull requests with one owner, who is told of one of them only: from the
-/// end of the poll that saw them until the last fixer runs.
+/// Measures one comment on each of many pull requests with one owner, which is notified of only one
+/// of them: from the end of the poll that read them until the last fixer runs.
 fn fifty() -> Option<Row> {
     let simulator = Simulator::start();
     simulator.add_repo("acme", "widgets");
@@ -136,7 +136,7 @@ fn fifty() -> Option<Row> {
     })
 }
 
-/// How many cruises of a place only wait for comments.
+/// The number of cruises that only wait for comments.
 fn waiting(place: &Place) -> u64 {
     let output = place
         .drive(&["cruise", "list", "--json"])
@@ -225,7 +225,7 @@ fn start(place: &Place, args: &[&str]) -> Child {
     command.spawn().expect("drive starts")
 }
 
-/// The receiver, and where it listens.
+/// Starts the receiver; returns it and its address.
 pub(crate) fn serve(place: &Place) -> (Ended, String) {
     let mut child = start(place, &["serve", "--json", "--listen", "127.0.0.1:0"]);
     let mut stdout = BufReader::new(child.stdout.take().expect("its output"));
@@ -250,7 +250,7 @@ fn rest(place: &Place, rounds: usize) {
     until("the quiet", quiet, Instant::now());
 }
 
-/// How long after a comment was told the journal says that the fixer runs.
+/// How long after a comment was reported the journal says that the fixer runs.
 fn started_after(place: &Place, tell: impl FnOnce()) -> Duration {
     let before = SystemClock.now();
     let journal = fleet::connection(&fleet::database_of(place));

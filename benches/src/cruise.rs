@@ -28,11 +28,11 @@ esac"#;
 const SETTINGS: &str = "[review]\ndomains = [\"Correctness\"]\nrefute = false\n\
     [cruise]\npoll_initial = \"100ms\"\npoll_max = \"1s\"\n";
 
-/// How it is verified is what the base says.
+/// The base defines the verification.
 const RULES: &str = "[verify]\nbaseline = \"off\"\n[[verify.routes]]\npaths = [\"**\"]\n\
     targeted_tests = [\"/bin/true\"]\n";
 
-/// One row for each number of tasks side by side.
+/// One row for each number of parallel tasks.
 pub(crate) fn run() -> Vec<Row> {
     let Some(drive) = built_drive() else {
         return Vec::new();
@@ -71,8 +71,8 @@ fn waits() -> Vec<Vec<usize>> {
     (0..WIDTH * LAYERS).map(before).collect()
 }
 
-/// How many sleeps pass at least until all have ended. Where all sleep equally long, and any task of
-/// a layer is as good as another, to take the first that can start is best.
+/// The minimum number of sleeps until all tasks have ended. If all sleep equally long, and the
+/// tasks of a layer are interchangeable, it is optimal to start the first one that can start.
 fn turns(waits: &[Vec<usize>], side_by_side: usize) -> u32 {
     let mut ended = vec![false; waits.len()];
     let mut turns = 0;

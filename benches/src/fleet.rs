@@ -1,8 +1,8 @@
-//! A thousand cruises that wait for comments: what it takes to go on with them after a crash, and
-//! what watching them costs while nothing happens.
+//! Measures a thousand cruises that wait for comments: resuming them after a crash, and the cost of
+//! watching them while nothing happens.
 //!
-//! One cruise is flown by the built binary until it waits, and killed. What it left behind, in the
-//! journal, on the local forge and on disk, is then repeated under other names.
+//! The built binary runs one cruise until it waits, and is then killed. What it left in the
+//! journal, on the local forge and on disk is then copied under other names.
 
 use crate::place::{Place, kib};
 use crate::startup::built_drive;
@@ -19,12 +19,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 const CRUISES: u64 = 1000;
-/// How long nothing happens while the idle cost is measured: each is looked at once meanwhile, five
-/// times as often as `cruise.poll_max` says.
+/// How long the idle cost is measured: each cruise is polled once in this time, five times as often
+/// as `cruise.poll_max` says.
 const IDLE: Duration = Duration::from_secs(60);
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// What the kernel counts processor time in.
+/// The unit in which the kernel counts processor time.
 const TICKS_A_SECOND: f64 = 100.0;
 
 /// Plans, finds nothing wrong, and answers every comment.
@@ -65,14 +65,14 @@ pub(crate) fn run() -> Vec<Row> {
         ),
     ];
     rows.extend(idle(pid));
-    // As abrupt as the crash before it; the state goes with its folder.
+    // It is killed as abruptly as before; the state is removed with its folder.
     let _ = owner.kill();
     let _ = owner.wait();
     rows
 }
 
 fn idle(pid: u32) -> Vec<Row> {
-    // What the first looks left to do is not idleness.
+    // The work after the first polls does not count as idle.
     sleep(Duration::from_secs(5));
     let (start, before) = (Instant::now(), processor_seconds(pid));
     sleep(IDLE);
@@ -106,7 +106,7 @@ fn row(what: &str, measured: String, bound: &str) -> Row {
     }
 }
 
-/// How long after `start` something held.
+/// How long after `start` the condition became true.
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool, start: Instant) -> Duration {
     while !holds() {
         assert!(start.elapsed() < PATIENCE, "{what} did not come");
@@ -171,7 +171,7 @@ impl Fleet {
         )
     }
 
-    /// How many wait again for an instant that is still to come.
+    /// How many wait again for a time in the future.
     fn looked(&self) -> u64 {
         let now = SystemClock.now().to_string();
         self.count(
@@ -257,8 +257,8 @@ pub(crate) fn settings(place: &Place, forge: &str) -> String {
     )
 }
 
-/// Flies one cruise until it waits for comments, kills its owner, and waits until its next look was
-/// due: as after a night. Its id.
+/// Runs one cruise until it waits for comments, kills its owner, and waits until its next poll is
+/// due, like after a night. Returns its id.
 fn first_cruise(place: &Place) -> String {
     let mut owner = place
         .drive(&["cruise", "run", "--plan-only", "Plan it", "-q"])
@@ -302,7 +302,7 @@ pub(crate) fn connection(database: &Path) -> Connection {
     Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE).expect("the database")
 }
 
-/// Where the database of a place is.
+/// The path of a place's database.
 pub(crate) fn database_of(place: &Place) -> PathBuf {
     let found = fs::read_dir(place.path("state"))
         .expect("a state directory")

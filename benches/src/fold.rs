@@ -18,7 +18,7 @@ use std::time::Duration;
 const COMMENTS: [u64; 3] = [10, 100, 1_000];
 /// Comments that people write between two polls.
 const AT_ONCE: u64 = 10;
-/// How many events are folded to measure one figure.
+/// The number of events that are folded for one measurement.
 const EVENTS: usize = 200_000;
 const MOST_STEPS: u32 = 100_000;
 
@@ -57,7 +57,7 @@ pub(crate) fn run() -> Vec<Row> {
 fn cost_per_event(journal: &Journal) -> f64 {
     const PARTS: usize = 5;
     let times = (EVENTS / PARTS / journal.len()).max(1);
-    // Copies are made before the clock runs: a caller hands over events that it has just read.
+    // Copies are made before the measurement: a real caller passes events that it has just read.
     let mut copies: Vec<Vec<Journal>> = (0..=PARTS)
         .map(|_| (0..times).map(|_| journal.clone()).collect())
         .collect();

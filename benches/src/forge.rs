@@ -1,6 +1,6 @@
-//! The cost of watching pull requests: requests and bytes in an hour of simulated time, and memory.
+//! Measures the cost of watching pull requests: requests and bytes in an hour of simulated time, and memory.
 //!
-//! The plain way asks for the three comment lists of each pull request by itself, every time.
+//! The baseline requests the three comment lists of each pull request separately, every time.
 
 use crate::table::Row;
 use drive_adapters::forge::github::{
@@ -20,9 +20,9 @@ use std::time::{Duration, Instant};
 const HOUR: Duration = Duration::from_secs(3600);
 /// The default of `cruise.poll_max`: how often an idle pull request is looked at.
 const IDLE_POLL: Duration = Duration::from_secs(300);
-/// How often a busy one is.
+/// The poll interval of a busy one.
 const BUSY_POLL: Duration = Duration::from_secs(30);
-/// How many requests an hour one token has.
+/// The hourly request limit of one token.
 const HOURLY: usize = 5000;
 
 struct SimPause(SimClock);
@@ -33,7 +33,7 @@ impl Pause for SimPause {
     }
 }
 
-/// What an hour cost.
+/// The cost of an hour.
 struct Cost {
     requests: usize,
     counted: usize,
@@ -74,7 +74,7 @@ fn schema() -> Row {
     }
 }
 
-/// One hour of watching, with somebody writing every minute in each repository when busy.
+/// One hour of watching; if busy, people write every minute in each repository.
 fn hour(repos: u64, pulls: u64, busy: bool) -> Row {
     let clock = SimClock::default();
     let simulator = Simulator::start_at(clock.clone());
@@ -138,7 +138,7 @@ fn hour(repos: u64, pulls: u64, busy: bool) -> Row {
     row
 }
 
-/// Somebody comments, or reviews, in turns.
+/// People alternately comment and review.
 fn write(simulator: &Simulator, repo: u64, pr: PrNumber, round: u64) -> usize {
     let repo = format!("acme/r{repo}");
     let body = format!("remark {round}, with a sentence or two about what should change and why");
@@ -164,7 +164,7 @@ fn poll_all(watchers: &mut [(GitHub, Since)], watched: &[PrNumber]) -> usize {
     comments
 }
 
-/// One round of the plain way in one repository: three lists for each pull request.
+/// One round of the baseline in one repository: three lists for each pull request.
 fn plain_round(simulator: &Simulator, pulls: u64) -> Cost {
     simulator.forget_requests();
     let agent = ureq::Agent::config_builder()

@@ -1,4 +1,4 @@
-//! The parts of the benchmarks that have tests of their own.
+//! Parts of the benchmarks that have their own tests.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,

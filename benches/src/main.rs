@@ -29,7 +29,7 @@ mod table;
 mod train;
 mod verify;
 
-/// What the tests of the core use: samples, and whole cruises under a seed.
+/// Helpers that the core's tests share: examples, and whole cruises from a seed.
 #[path = "../../crates/core/tests/it/common/mod.rs"]
 #[allow(
     clippy::unwrap_used,

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where one benchmark works.
+/// The folder in which one benchmark works.
 pub(crate) struct Place {
     folder: tempfile::TempDir,
     drive: PathBuf,

@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 
 const OUTPUT_BYTES: u64 = 1 << 30;
 
-/// What a start costs.
+/// Measures the cost of a start.
 pub(crate) fn start() -> Vec<Row> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     starts(folder.path())
 }
 
-/// What capturing output costs.
+/// Measures the cost of capturing output.
 pub(crate) fn output() -> Vec<Row> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     captures(folder.path())

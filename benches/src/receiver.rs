@@ -1,4 +1,5 @@
-//! Signed webhook deliveries beside senders that hold connections and send what is not signed.
+//! Measures signed webhook deliveries in parallel with senders that hold connections and send
+//! unsigned requests.
 
 use crate::arrival::{self, REPO, SECRET};
 use crate::fleet;
@@ -141,8 +142,8 @@ impl Receiver {
         }
     }
 
-    /// Holds connections with a byte now and then, half in the header and half in the body, and
-    /// opens those again that were closed.
+    /// Holds connections by sending a byte now and then, half in the header and half in the body,
+    /// and reopens those that were closed.
     fn trickle(&self, over: &AtomicBool) {
         let open = |number: usize| {
             let mut stream = self.connect();

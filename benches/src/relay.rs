@@ -18,7 +18,7 @@ const BYTES: usize = 2 << 30;
 const CHUNK: usize = 1 << 18;
 const ROUNDS: usize = 5;
 
-/// What passing through the relay costs.
+/// Measures the cost of the relay.
 pub(crate) fn run() -> Vec<Row> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = serve();
@@ -51,7 +51,7 @@ pub(crate) fn run() -> Vec<Row> {
     }]
 }
 
-/// Sends everything to whoever connects.
+/// Sends everything to every client.
 fn serve() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a server");
     let address = listener.local_addr().expect("an address");

@@ -21,7 +21,7 @@ const ROUNDS: usize = 7;
 /// Files of the change that is taken out.
 const CHANGED: usize = 10;
 
-/// What each round measured.
+/// The measurements of all rounds.
 #[derive(Default)]
 struct Times {
     plain_add: Vec<Duration>,
@@ -54,7 +54,7 @@ pub(crate) fn run() -> Vec<Row> {
     };
     let mut times = Times::default();
     for round in 0..ROUNDS {
-        // Whoever comes second may meet a disk that is still busy with the first: take turns.
+        // The disk may still be busy with the first one when the second begins, so they alternate.
         if round % 2 == 0 {
             plain(&repo, dir.path(), round, &mut times);
             ours(&repo, &git, &sandboxes, round, &mut times);
@@ -128,7 +128,7 @@ fn plain(repo: &Path, dir: &Path, round: usize, times: &mut Times) {
     }));
 }
 
-/// One `lstat` a file, with the folders shared out among the processors.
+/// One `lstat` per file, with the folders distributed over the processors.
 fn look_at_each(sources: &Path) {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -212,7 +212,7 @@ pub(crate) fn grow(repo: &Path) {
     git(repo, &["repack", "-adq"]);
 }
 
-/// What was deleted before is the disk's business first, and not that of whoever is measured next.
+/// Waits until the disk has completed earlier deletions, so that they do not affect the next measurement.
 fn settle_disk() {
     let synced = Command::new("sync").status();
     assert!(synced.is_ok_and(|s| s.success()), "the disk did not settle");

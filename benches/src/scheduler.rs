@@ -19,10 +19,10 @@ const TASKS: usize = 1_000;
 /// Tasks in a layer; each waits for two of the layer before.
 const WIDTH: usize = 20;
 const SIDE_BY_SIDE: u32 = 4;
-/// How many steps of one kind are measured.
+/// The number of measured steps of one kind.
 const STEPS: usize = 400;
 
-/// How long the plan takes to be taken over, and a step of either kind.
+/// Measures adopting the plan, and one step of either kind.
 pub(crate) fn run() -> Vec<Row> {
     let mut left_out = Scheduler::new(true);
     let taken = left_out.longest;
@@ -91,7 +91,7 @@ impl Scheduler {
         took
     }
 
-    /// Whatever needs no task is done; nothing lands.
+    /// Completes everything that needs no task; nothing lands.
     fn settle(&mut self) {
         loop {
             let mut pending = self.run.pending.iter();
@@ -146,7 +146,7 @@ impl Scheduler {
     }
 }
 
-/// What comes of an effect that only makes the line or reaches another run.
+/// The result of an effect that only creates the line or reaches another run.
 fn answer(effect: &Effect) -> Option<EffectResult> {
     if let Effect::ChooseBranch { wanted, .. } = effect {
         let branch = wanted.clone();

@@ -8,7 +8,7 @@ use std::time::Instant;
 const CRUISES: u64 = 4_000;
 const THREADS: u64 = 2;
 
-/// One row.
+/// Measures one row.
 pub(crate) fn run() -> Vec<Row> {
     let start = Instant::now();
     thread::scope(|scope| {

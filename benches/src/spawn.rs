@@ -84,7 +84,7 @@ fn middle(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// Prints as many bytes of events as it is told, then ends well.
+/// Prints the given number of bytes as events, then ends successfully.
 const CHATTY: &str = r#"case "$*" in *--version*) echo '2.1.325 (Claude Code)'; exit 0;; esac
 read -r prompt
 echo done > done.txt

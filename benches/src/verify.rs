@@ -116,7 +116,7 @@ fn ratio(ours: Duration, plain: Duration) -> String {
     format!("{:.2}", ours.as_secs_f64() / plain.as_secs_f64())
 }
 
-/// What each stage adds: many trivial stages against one, and against the bare command.
+/// Measures the cost of each stage: many trivial stages against one, and against the bare command.
 fn per_stage(drive: &Path) -> Row {
     const STAGES: u32 = 21;
     let one = Repo::new(drive, &routes(1, "[\"true\"]"));
@@ -237,7 +237,7 @@ fn routes(count: u32, command: &str) -> String {
     text
 }
 
-/// A repository with a base and a candidate, and a state directory of its own.
+/// A repository with a base and a candidate, and its own state directory.
 struct Repo {
     drive: PathBuf,
     path: PathBuf,

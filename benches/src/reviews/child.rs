@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Time between two looks at a program.
+/// The interval at which a program is checked.
 const STEP: Duration = Duration::from_millis(5);
-/// What `drive` gets to stop its agents and save their work.
+/// How long `drive` may take to stop its agents and save their work.
 const GRACE: Duration = Duration::from_secs(30);
 /// The most that is read of what a program printed.
 const MAX_OUTPUT: u64 = 64 << 20;
@@ -68,7 +68,7 @@ fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus
     }
 }
 
-/// What Ctrl-C does. The program may have ended meanwhile.
+/// Does what Ctrl-C does. The program may have ended meanwhile.
 fn interrupt(child: &Child) {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     if let Some(pid) = pid {

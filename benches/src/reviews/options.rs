@@ -88,7 +88,7 @@ pub struct Options {
     pub json: bool,
 }
 
-/// What every trial needs to know.
+/// The data that every trial needs.
 pub(super) struct Order {
     pub(super) agent: String,
     pub(super) settings: String,
@@ -158,7 +158,7 @@ impl Options {
     }
 }
 
-/// A path that holds in another folder too.
+/// A path that is valid in other folders too.
 fn absolute(path: &Path) -> Result<PathBuf, Problem> {
     std::path::absolute(path).map_err(|error| {
         let what = format!("cannot find `{}`", path.display());

@@ -13,7 +13,7 @@ use std::time::Duration;
 pub struct Evaluation {
     /// The agent that reviewed.
     pub agent: String,
-    /// One for each configuration.
+    /// The results of each configuration.
     pub results: Vec<Results>,
 }
 
@@ -41,7 +41,7 @@ pub struct Judged {
     pub tokens: Option<u64>,
     /// Cost in dollars; none where the agent reports none.
     pub cost_usd: Option<f64>,
-    /// How long the whole run took.
+    /// The duration of the whole run.
     pub time: Duration,
 }
 

@@ -2,10 +2,10 @@
 
 use super::case::Defect;
 
-/// How far from the defect a finding may be.
+/// The maximum distance of a finding from the defect, in lines.
 const NEAR: u64 = 3;
 
-/// What a reviewer reported.
+/// A finding of a reviewer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Finding {
     /// The domain; none for a review of the whole change.
@@ -18,7 +18,7 @@ pub struct Finding {
     pub text: String,
 }
 
-/// What came of reviewing one case.
+/// The result of reviewing one case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reviewed {
     /// The findings that stand against a merge.

@@ -1,4 +1,4 @@
-//! One review of one case: a temporary repository, a run of `drive spawn-team`, and its report.
+//! Runs one review of one case: a temporary repository, a run of `drive spawn-team`, and its report.
 
 use super::case::Case;
 use super::child;
@@ -33,7 +33,7 @@ const WITHHELD: [&str; 8] = [
 /// The caller's environment.
 pub type Environment = [(OsString, OsString)];
 
-/// What came of one review.
+/// The result of one review.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Trial {
     pub(super) reviewed: Reviewed,
@@ -131,7 +131,7 @@ impl Trial {
     }
 }
 
-/// Why a run has no verdict of every reviewer; none if it has.
+/// Why a run lacks a verdict of some reviewer; `None` if it has them all.
 fn unjudged(document: &Value, reviews: &[Value]) -> Option<String> {
     let is_judged = document["verdict"] == "approved" || document["verdict"] == "needsChanges";
     let is_over = document["status"] == "succeeded" || document["failure"]["kind"] == "notApproved";

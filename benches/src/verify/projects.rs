@@ -1,6 +1,6 @@
 //! Small projects whose tests take five seconds.
 
-/// One of them.
+/// A project to verify.
 pub(super) struct Project {
     pub(super) name: &'static str,
     pub(super) tools: &'static [&'static str],

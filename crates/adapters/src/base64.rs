@@ -1,10 +1,10 @@
 //! Base64 without padding.
 
-/// The alphabet of addresses, as web tokens have it.
+/// The URL-safe alphabet, which web tokens use.
 pub(crate) const URL: &[u8; 64] =
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// `bytes` in this alphabet, without padding.
+/// Encodes `bytes` in this alphabet, without padding.
 pub(crate) fn encode(bytes: &[u8], alphabet: &[u8; 64]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
@@ -19,7 +19,7 @@ pub(crate) fn encode(bytes: &[u8], alphabet: &[u8; 64]) -> String {
     out
 }
 
-/// The bytes of a text in this alphabet, with or without padding; `None` where it is no such text.
+/// Decodes a text in this alphabet, with or without padding; `None` if it is not such a text.
 pub(crate) fn decode(text: &str, alphabet: &[u8; 64]) -> Option<Vec<u8>> {
     let text = text.trim_end_matches('=').as_bytes();
     let mut out = Vec::with_capacity(text.len() * 3 / 4);

@@ -1,5 +1,5 @@
-//! The caches of package managers, which confined programs see through a private layer: their work is
-//! warm, and what they change is gone with them. Logins and settings beside the caches stay out.
+//! The caches of package managers, which confined programs see through a private layer: they start warm, and
+//! changes disappear with the layer. Logins and settings next to the caches are not visible.
 
 use drive_engine::ports::LayeredFolder;
 use std::ffi::OsString;
@@ -9,15 +9,15 @@ use std::path::{Component, Path, PathBuf};
 
 /// One cache of one package manager.
 struct Cache {
-    /// Its usual place, in a home where it is relative.
+    /// Its usual place; a relative path is in a home.
     usual: &'static str,
-    /// Variables that move it, the strongest first, each with what is below its folder.
+    /// Variables that move it, the strongest first, each with the path below the variable's folder.
     moved_by: &'static [(&'static str, &'static str)],
-    /// Whether the program works with a cache that it cannot write.
+    /// Whether the program works with a read-only cache.
     is_useful_read_only: bool,
 }
 
-/// Of a home, only these are caches without logins.
+/// The folders that are caches without logins.
 const CACHES: [Cache; 16] = [
     Cache {
         usual: ".cargo/registry",
@@ -29,7 +29,7 @@ const CACHES: [Cache; 16] = [
         moved_by: &[("CARGO_HOME", "git")],
         is_useful_read_only: true,
     },
-    // Not the logs beside it.
+    // This leaves out the logs next to it.
     Cache {
         usual: ".npm/_cacache",
         moved_by: &[
@@ -57,7 +57,7 @@ const CACHES: [Cache; 16] = [
         moved_by: &[("YARN_CACHE_FOLDER", ""), ("XDG_CACHE_HOME", "yarn")],
         is_useful_read_only: false,
     },
-    // Where yarn 1 has it when root runs it, whatever `HOME` is.
+    // yarn 1 uses this when root runs it, whatever `HOME` is.
     Cache {
         usual: "/usr/local/share/.cache/yarn",
         moved_by: &[("YARN_CACHE_FOLDER", "")],
@@ -113,7 +113,7 @@ const CACHES: [Cache; 16] = [
 const MAVEN: &str = ".m2/repository";
 const GRADLE: &str = ".gradle/caches";
 
-/// Whose caches a confined program sees, and where it looks for them.
+/// The user whose caches a confined program sees, and the places where the program looks for them.
 pub(crate) struct Wanted<'a> {
     /// The user's home.
     pub(crate) real_home: &'a Path,
@@ -123,15 +123,15 @@ pub(crate) struct Wanted<'a> {
     pub(crate) home: &'a Path,
     /// The program's variables that name folders.
     pub(crate) own: &'a dyn Fn(&str) -> Option<PathBuf>,
-    /// Entries of the user's home that the program shares anyway.
+    /// Entries of the user's home that the program shares in any case.
     pub(crate) shared: &'a [String],
-    /// The state directory, which no program sees.
+    /// The state directory, which is hidden from every program.
     pub(crate) state: &'a Path,
-    /// Where the layers are kept.
+    /// The folder for the layers.
     pub(crate) layers: &'a Path,
 }
 
-/// The caches that there are, each with a layer of its own.
+/// The existing caches, each with its own layer.
 pub(crate) fn find(wanted: &Wanted<'_>) -> Vec<LayeredFolder> {
     CACHES
         .iter()
@@ -139,7 +139,7 @@ pub(crate) fn find(wanted: &Wanted<'_>) -> Vec<LayeredFolder> {
         .collect()
 }
 
-/// What programs need that do not look in `HOME`: Java asks the password file where the home is.
+/// Variables for programs that do not use `HOME`: Java reads the home from the password file.
 pub(crate) fn variables(found: &[LayeredFolder], home: &Path) -> Vec<(OsString, OsString)> {
     let has = |usual: &str| found.iter().any(|folder| folder.at == home.join(usual));
     let mut all = Vec::new();
@@ -198,7 +198,8 @@ impl Cache {
     }
 }
 
-/// Makes a folder for a mount. Follows no link: a program that used this home before may have left one.
+/// Creates a folder for a mount. It follows no link, because an earlier program in this home may
+/// have left one.
 fn make_below(home: &Path, below: &Path) -> Option<()> {
     let mut at = home.to_path_buf();
     for part in below.components() {
@@ -245,7 +246,7 @@ mod tests {
             }
         }
 
-        /// Lower folders and where they appear, below the root.
+        /// Lower folders with the paths where they appear, below the root.
         fn found(&self) -> Vec<(String, String)> {
             let at = |name: &str| self.root.join(name);
             let found = find(&Wanted {
@@ -290,7 +291,7 @@ mod tests {
         assert_eq!(place.found(), expected);
         assert!(place.root.join("home/.cargo/registry").is_dir());
         assert!(!place.root.join("home/.npm").exists());
-        // A program that has the variable as well looks where it says.
+        // A program that gets the variable as well looks where it points.
         place.own.insert("UV_CACHE_DIR", place.root.join("data/uv"));
         assert_eq!(place.found()[1], pair("data/uv", "data/uv"));
     }

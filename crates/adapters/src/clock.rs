@@ -3,7 +3,7 @@
 use drive_core::time::Timestamp;
 use drive_engine::ports::Clock;
 
-/// Civil time as the machine tells it.
+/// The machine's wall-clock time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

@@ -18,8 +18,8 @@ pub fn start_reading(arguments: &[OsString], log: &Path, input: &Path) -> Result
     start_with(arguments, log, Stdio::from(input))
 }
 
-/// Starts this very program with these arguments, in a process group of its own so that neither an
-/// interrupt nor the end of a terminal reaches it. What it says goes to `log`. Returns its pid.
+/// Starts this program with these arguments, in a process group of its own so that neither an
+/// interrupt nor the end of a terminal reaches it. Its output goes to `log`. Returns its pid.
 pub fn start(arguments: &[OsString], log: &Path) -> Result<u32, Problem> {
     start_with(arguments, log, Stdio::null())
 }

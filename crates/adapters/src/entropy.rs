@@ -2,7 +2,7 @@
 
 use drive_core::problem::{Kind, Problem};
 
-/// A number nobody can guess, for names that must not collide.
+/// A random number, for names that must not collide.
 pub fn random_u32() -> Result<u32, Problem> {
     getrandom::u32().map_err(missing)
 }

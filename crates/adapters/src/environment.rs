@@ -7,30 +7,30 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-/// Moves the state directory.
+/// Sets the state directory.
 pub const DRIVE_STATE_DIR: &str = "DRIVE_STATE_DIR";
 /// What drive logs on standard error, such as `debug` or `drive::git=debug`.
 pub const DRIVE_LOG: &str = "DRIVE_LOG";
-/// The user's home, below which settings and state live by default.
+/// The user's home directory, which contains settings and state by default.
 pub const HOME: &str = "HOME";
-/// Where the user's settings live; default `~/.config`.
+/// The parent of the user's settings; default `~/.config`.
 pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
-/// Where state that outlives a run lives; default `~/.local/state`.
+/// The parent of state that outlives a run; default `~/.local/state`.
 pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
-/// Where programs are looked up.
+/// The search path of programs.
 pub const PATH: &str = "PATH";
-/// Any value but the empty one turns colour off.
+/// Any non-empty value disables colour.
 pub const NO_COLOR: &str = "NO_COLOR";
-/// `dumb` turns colour off.
+/// `dumb` disables colour.
 pub const TERM: &str = "TERM";
 /// The program that shows long texts.
 pub const PAGER: &str = "PAGER";
-/// A token for GitHub, as its own CLI reads it.
+/// A token for GitHub, also read by GitHub's own CLI.
 pub const GH_TOKEN: &str = "GH_TOKEN";
 
-/// `true` where a workflow of GitHub Actions, or of a forge like it, runs drive.
+/// `true` if a workflow of GitHub Actions, or of a compatible forge, runs drive.
 pub const GITHUB_ACTIONS: &str = "GITHUB_ACTIONS";
-/// The file that the Markdown summary of a workflow's step is appended to.
+/// The file for the Markdown summary of a workflow's step.
 pub const GITHUB_STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 /// A snapshot of the environment.
@@ -40,7 +40,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The environment this process was started with.
+    /// The environment with which this process was started.
     #[must_use]
     #[expect(
         clippy::disallowed_methods,
@@ -50,9 +50,9 @@ impl Environment {
         Self::from_pairs(std::env::vars_os())
     }
 
-    /// An environment made of exactly these variables. A search path keeps its absolute folders only:
-    /// a relative or empty one would find programs in whatever folder a program is started in, and
-    /// an agent may have written what lies there.
+    /// An environment of exactly these variables. Only the absolute folders of a search path are
+    /// kept: a relative or empty one would find programs in the current folder, where an agent may
+    /// have written files.
     pub fn from_pairs<K, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Self
     where
         K: Into<OsString>,
@@ -72,7 +72,7 @@ impl Environment {
         Self { variables }
     }
 
-    /// A variable's value. An empty one counts as absent, as the XDG specification asks.
+    /// The value of a variable. An empty value counts as absent, as the XDG specification requires.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.variables
@@ -81,14 +81,14 @@ impl Environment {
             .filter(|value| !value.is_empty())
     }
 
-    /// A variable's value where it is text.
+    /// The value of a variable, if it is text.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(OsStr::to_str)
     }
 
-    /// A variable that must be an absolute path to count; a relative one is ignored, as the XDG
-    /// specification asks.
+    /// The value of a variable that must be an absolute path; a relative one is ignored, as the XDG
+    /// specification requires.
     #[must_use]
     pub fn absolute_path(&self, name: &str) -> Option<PathBuf> {
         self.get(name)
@@ -106,11 +106,11 @@ impl Environment {
 
 fn absolute_only(search_path: &OsStr) -> OsString {
     let folders = std::env::split_paths(search_path).filter(|folder| folder.is_absolute());
-    // A folder of the list never holds the list's separator: it came out of such a list.
+    // The folders were split from such a list, so none contains the separator.
     std::env::join_paths(folders).unwrap_or_default()
 }
 
-/// Who sits in front of the terminal, as far as the environment says.
+/// The name of the person at the terminal, according to the environment.
 pub fn user_name(environment: &Environment) -> String {
     let names = ["LOGNAME", "USER"].map(|name| environment.text(name));
     let name = names.into_iter().flatten().find(|name| !name.is_empty());

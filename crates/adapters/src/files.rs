@@ -11,13 +11,13 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// The last bytes of a file, at most `most` of them.
+/// Reads the last bytes of a file, at most `most`.
 pub fn load_tail(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let length = std::fs::metadata(path)?.len();
     load_from(path, length.saturating_sub(most), most)
 }
 
-/// The bytes of a file from `start` on, at most `most` of them.
+/// Reads the bytes of a file from `start`, at most `most`.
 pub fn load_from(path: &Path, start: u64, most: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     file.seek(io::SeekFrom::Start(start))?;
@@ -26,8 +26,8 @@ pub fn load_from(path: &Path, start: u64, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The first bytes of a plain file, at most `most` of them. Nothing else is opened: a link may lead
-/// anywhere, and a pipe may never answer.
+/// Reads the first bytes of a regular file, at most `most`. Nothing else is opened: a link may lead
+/// anywhere, and a pipe may block forever.
 pub fn load_plain(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
@@ -39,8 +39,8 @@ pub fn load_plain(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Replaces a file: after a crash at any instant the old or the new content is there, never a part.
-/// A link is followed, so that what it points at is replaced.
+/// Replaces a file atomically: after a crash at any moment it has the old or the new content. A
+/// link is followed, so its target is replaced.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let parent = parent_of(&target)?;
@@ -52,14 +52,14 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
         .and_then(|()| std::fs::rename(&temporary, &target))
         .and_then(|()| sync_dir(parent));
     if written.is_err() {
-        // The unfinished copy is of no use to anyone; failing to remove it changes nothing.
+        // The unfinished copy is useless; a failure to remove it has no effect.
         let _ = std::fs::remove_file(&temporary);
     }
     written
 }
 
-/// Writes a file for another program to read, and its folder where that is missing. A pipe or a
-/// device is written to, not replaced.
+/// Writes a file for another program, and creates its folder if missing. A pipe or a device is
+/// written to and not replaced.
 pub fn deliver(path: &Path, content: &[u8]) -> io::Result<()> {
     let path = std::path::absolute(path)?;
     match std::fs::metadata(&path) {
@@ -73,14 +73,14 @@ pub fn deliver(path: &Path, content: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Appends what `content` makes of the file's present size.
+/// Appends the text that `content` returns for the file's current size.
 pub fn append(path: &Path, content: impl FnOnce(u64) -> String) -> io::Result<()> {
     let mut file = File::options().append(true).create(true).open(path)?;
     let size = file.metadata()?.len();
     file.write_all(content(size).as_bytes())
 }
 
-/// Removes a file, durably. Fine when there is none.
+/// Removes a file durably, if it exists.
 pub fn remove_file(path: &Path) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Ok(()) => sync_dir(parent_of(path)?),
@@ -89,12 +89,12 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes names created, renamed or removed in a folder durable.
+/// Makes created, renamed and removed names in a folder durable.
 pub fn sync_dir(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Whether a disk has no room left, told from its counters rather than from a message.
+/// Whether a disk is full, judged from its counters and not from an error message.
 pub fn is_full(path: &Path) -> bool {
     const ROOM_BYTES: u64 = 256 << 10;
     disk_of(path).is_some_and(|disk| {
@@ -103,7 +103,7 @@ pub fn is_full(path: &Path) -> bool {
     })
 }
 
-/// How many bytes may still be written on the disk of a path.
+/// How many bytes can still be written on the disk of a path.
 pub fn free_bytes(path: &Path) -> Option<u64> {
     disk_of(path).map(|disk| disk.f_bavail * disk.f_frsize)
 }
@@ -155,7 +155,7 @@ pub(crate) const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// What a folder's owner needs to work in it.
+/// The permissions that the owner of a folder needs to work in it.
 const OWNER_ALL: Mode = Mode::RWXU;
 
 #[cfg(test)]

@@ -9,29 +9,29 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The hook. It asks git itself for all it needs, so that a person can read what it does.
+/// The hook's script. It asks git for everything, so that a person can read what it does.
 const SCRIPT: &str = include_str!("hooks/pre-push.sh");
-/// Stands in the script for the path of drive.
+/// The placeholder in the script for the path of drive.
 const DRIVE: &str = "@DRIVE@";
-/// The line by which drive knows its own hook.
+/// The line by which drive recognizes its own hook.
 const MARK: &str = "Written by `drive hooks install`";
-/// The most of a hook that is read.
+/// The maximum size of a hook that is read.
 const HOOK_BYTES: u64 = 1 << 20;
 
-/// What became of a hook.
+/// The result of a change to a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hook {
-    /// Path of the hook's file.
+    /// The path of the hook's file.
     pub path: PathBuf,
     /// Whether the file was written or removed.
     pub changed: bool,
-    /// Whether other repositories may use the same hooks: `core.hooksPath` names a folder outside
-    /// the repository.
+    /// Whether other repositories may use the same hook, because `core.hooksPath` names a folder
+    /// outside the repository.
     pub shared: bool,
 }
 
-/// Installs the hook in the repository that `folder` lies in. `drive` is called where the search
-/// path has none.
+/// Installs the hook in the repository that contains `folder`. `drive` is the program that it calls
+/// if the search path has none.
 pub fn install(git: &Git, folder: &Path, drive: &Path) -> Result<Hook, Problem> {
     let found = Found::look(git, folder)?;
     let script = script(drive);
@@ -54,7 +54,7 @@ pub fn install(git: &Git, folder: &Path, drive: &Path) -> Result<Hook, Problem> 
     })
 }
 
-/// Removes the hook. One that drive did not write stays.
+/// Removes the hook. A hook that drive did not write is left alone.
 pub fn uninstall(git: &Git, folder: &Path) -> Result<Hook, Problem> {
     let found = Found::look(git, folder)?;
     let changed = matches!(found.standing, Standing::Own(_));
@@ -68,10 +68,10 @@ pub fn uninstall(git: &Git, folder: &Path) -> Result<Hook, Problem> {
     })
 }
 
-/// What stands where the hook belongs.
+/// The file that exists at the hook's path.
 enum Standing {
     None,
-    /// A hook of drive, of this version or another.
+    /// A hook of drive, of any version.
     Own(Vec<u8>),
     Foreign,
 }
@@ -109,16 +109,16 @@ impl Found {
     }
 }
 
-/// The folder that git runs the hooks of this repository from: `core.hooksPath` and linked worktrees
-/// are respected.
+/// The folder from which git runs the hooks of this repository. Respects `core.hooksPath` and
+/// linked worktrees.
 fn hooks_folder(git: &Git, folder: &Path) -> Result<PathBuf, Problem> {
     let call = |dir: &Path| {
         let call = git.call(Place::Checkout(dir), Touches::Objects);
-        // Drive's own calls run no hooks; here the person's settings are wanted. This runs none either.
+        // Drive's own calls disable hooks. This one needs the person's settings, and runs no hook either.
         call.env("GIT_CONFIG_COUNT", "0").arg("rev-parse")
     };
     let top = call(folder).arg("--show-toplevel").run()?;
-    // A relative `core.hooksPath` starts at the top of the work tree.
+    // A relative `core.hooksPath` is relative to the top of the work tree.
     let start = if top.code == 0 {
         top.path()
     } else {
@@ -128,7 +128,7 @@ fn hooks_folder(git: &Git, folder: &Path) -> Result<PathBuf, Problem> {
         .args(["--path-format=absolute", "--git-path", "hooks"])
         .run()?;
     if answer.code != 0 {
-        // It knows why this is no repository.
+        // This call explains why the folder is no repository.
         git.discover(folder)?;
     }
     Ok(answer.require()?.path())
@@ -148,7 +148,7 @@ fn script(drive: &Path) -> Vec<u8> {
     [before.as_bytes(), &quoted(drive), after.as_bytes()].concat()
 }
 
-/// A path as one word of a shell.
+/// A path as one quoted word for a shell.
 fn quoted(path: &Path) -> Vec<u8> {
     let mut out = vec![b'\''];
     for byte in path.as_os_str().as_bytes() {

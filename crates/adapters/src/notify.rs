@@ -1,4 +1,4 @@
-//! `notify.command`: the user's own program, which is told what they need to know at once.
+//! `notify.command`: the user's own program, which receives what the user should know immediately.
 
 use crate::Environment;
 use drive_core::problem::{Kind, Problem};
@@ -9,11 +9,11 @@ use std::time::Duration;
 
 /// How long the program may take.
 pub const NOTIFY_DEADLINE: Duration = Duration::from_secs(30);
-/// How much it may print.
+/// The maximum size of its output.
 const OUTPUT_BYTES: u64 = 1 << 20;
-/// How much of its output is kept, to name its error.
+/// How many bytes at the end of its error output are kept, to name its error.
 const TAIL_BYTES: u64 = 4 << 10;
-/// How many characters of its error are told.
+/// The maximum number of characters of its error in a message.
 const LONGEST_ERROR: usize = 200;
 
 /// The user's own program. It gets the user's environment and is not confined, like
@@ -23,14 +23,14 @@ pub struct NotifyCommand<'a> {
     pub command: &'a [String],
     /// The user's environment.
     pub environment: &'a Environment,
-    /// Starts it.
+    /// The runner that starts the program.
     pub runner: &'a dyn ProcessRunner,
     /// How long it may take.
     pub deadline: Duration,
 }
 
 impl NotifyCommand<'_> {
-    /// Runs it to its end with this on its standard input.
+    /// Runs the program to its end with this document on its standard input.
     pub fn call(&self, document: Vec<u8>, cancel: &CancelToken) -> Result<(), Problem> {
         let Some((program, args)) = self.command.split_first() else {
             return Ok(());
@@ -73,7 +73,7 @@ impl NotifyCommand<'_> {
     }
 }
 
-/// The last line of its error output.
+/// The last non-empty line of its error output.
 fn said(report: &ProcessReport) -> String {
     let tail = String::from_utf8_lossy(&report.stderr.tail);
     let last = tail.lines().map(str::trim).rfind(|line| !line.is_empty());

@@ -4,7 +4,7 @@ use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
 use drive_core::time::Timestamp;
 
-/// A run id that no other run has.
+/// A new, unique run id.
 pub fn fresh_run_id(now: Timestamp) -> Result<RunId, Problem> {
     let mut entropy = [0; 4];
     getrandom::fill(&mut entropy).map_err(|error| {

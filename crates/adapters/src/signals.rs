@@ -6,9 +6,9 @@ use drive_engine::cancel::Urgency;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// From now on the first interrupt, termination or closed terminal asks for a clean end, the second
-/// for an end at once, and the third ends this process as if nobody had listened: a person can always
-/// get out. A closed terminal means nothing to a process that was started to outlive it.
+/// Catches signals from now on. The first interrupt, termination or hangup requests a clean stop,
+/// the second an immediate one, and the third ends this process by default, so that a person can
+/// always stop it. A process that was started to outlive its terminal ignores the hangup.
 pub fn cancel_on_signals(token: CancelToken) -> Result<(), Problem> {
     let failed = |error: std::io::Error| {
         Problem::new(Kind::SignalsUnavailable, "cannot listen for signals").because(error)
@@ -24,7 +24,7 @@ pub fn cancel_on_signals(token: CancelToken) -> Result<(), Problem> {
                     0 => token.cancel(Urgency::Graceful),
                     1 => token.cancel(Urgency::Now),
                     _ => {
-                        // Ends the process; an error leaves us where we were, still cancelled.
+                        // Ends the process. If that fails, the run is still cancelled.
                         let _ = signal_hook::low_level::emulate_default_handler(signal);
                     }
                 }
@@ -34,7 +34,7 @@ pub fn cancel_on_signals(token: CancelToken) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether whoever started this process made it ignore the end of its terminal.
+/// Whether this process was started with hangups ignored.
 fn ignores_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     ignored(&status).is_some_and(|mask| mask & (1 << (SIGHUP - 1)) != 0)

@@ -10,15 +10,15 @@ use std::path::{Component, Path, PathBuf};
 
 const APPLICATION: &str = "infinite-improbability-drive";
 
-/// The state directory of this user, known to exist and to be writable.
+/// The state directory of this user, which exists and is writable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateDir {
     path: PathBuf,
 }
 
 impl StateDir {
-    /// Where the state directory is or will be: `DRIVE_STATE_DIR`, else below `XDG_STATE_HOME`,
-    /// else below `~/.local/state`.
+    /// The path of the state directory: `DRIVE_STATE_DIR`, else below `XDG_STATE_HOME`, else below
+    /// `~/.local/state`.
     pub fn locate(environment: &Environment) -> Result<PathBuf, Problem> {
         if let Some(path) = environment.get(DRIVE_STATE_DIR).map(PathBuf::from) {
             if path.is_absolute() {
@@ -46,9 +46,8 @@ impl StateDir {
         .hint(format!("set `{DRIVE_STATE_DIR}` to an absolute path")))
     }
 
-    /// Finds the state directory, makes it when it is not there yet, and makes sure it can be
-    /// written. It holds prompts and logs: one that others can look into is closed to them, and one
-    /// of another user is refused.
+    /// Opens the state directory; creates it if it is missing, and checks that it is writable. It contains
+    /// prompts and logs, so access by others is removed, and a directory of another user is refused.
     pub fn open(environment: &Environment) -> Result<Self, Problem> {
         let path = Self::locate(environment)?;
         DirBuilder::new()
@@ -70,27 +69,27 @@ impl StateDir {
         &self.path
     }
 
-    /// The folder sandboxes live in unless `sandbox.root` says otherwise. Not made here.
+    /// The folder of sandboxes, unless `sandbox.root` names another one. Not created here.
     #[must_use]
     pub fn sandboxes(&self) -> PathBuf {
         self.path.join("sandboxes")
     }
 
-    /// The database file. Not made here.
+    /// The database file. Not created here.
     #[must_use]
     pub fn database(&self) -> PathBuf {
         self.path.join("drive.sqlite3")
     }
 
-    /// The folder logs of children go to. Not made here.
+    /// The folder for logs of children. Not created here.
     #[must_use]
     pub fn logs(&self) -> PathBuf {
         self.path.join("logs")
     }
 }
 
-/// Takes everybody else's rights to the folder away. Its owner could give them back, so it must be
-/// this user, or root must be asking.
+/// Removes the access of all other users to the folder. Its owner could restore it, so the owner
+/// must be this user, or this user must be root.
 fn close(path: &Path) -> Result<(), Problem> {
     let about =
         std::fs::metadata(path).map_err(|error| unusable(path, "cannot be read", &error))?;
@@ -115,10 +114,10 @@ fn close(path: &Path) -> Result<(), Problem> {
         .map_err(|error| unusable(path, "is open to other users and cannot be closed", &error))
 }
 
-/// The rights of group and others.
+/// The permission bits of group and others.
 const OTHERS: u32 = 0o077;
 
-/// The same folder by a path without `..`: the root of a confined process has no folder beside it.
+/// The folder's path without `..`: in the root of a confined process, the folders beside it are missing.
 fn without_parents(path: PathBuf) -> Result<PathBuf, Problem> {
     if !path.components().any(|part| part == Component::ParentDir) {
         return Ok(path);

@@ -1,5 +1,5 @@
-//! Temporary folders that record the process that made them. A later process removes the folder of
-//! one that was killed, if the folder belongs to this user and its process is proven dead.
+//! Temporary folders that record the process that created them. A later process removes the folder
+//! of a killed process, if the folder belongs to this user and its process is proven dead.
 
 use crate::entropy::random_u32;
 use crate::files;
@@ -11,9 +11,9 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// File in the folder that records the owner.
+/// The file in the folder that records the owner.
 const MADE_BY: &str = "made-by.json";
-/// Longest owner file that is read, in bytes.
+/// The maximum number of bytes of an owner file that are read.
 const LONGEST: u64 = 4096;
 
 /// A temporary folder owned by this process.
@@ -59,8 +59,8 @@ impl TempDir {
     }
 }
 
-/// Removes the folders of dead processes and returns their paths. A folder whose owner is not proven
-/// dead stays.
+/// Removes the folders of dead processes and returns their paths. Folders whose owner is not proven
+/// dead remain.
 pub fn sweep(parent: &Path, prefix: &str, whoami: &dyn Whoami) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     let mut gone: Vec<PathBuf> = entries
@@ -97,7 +97,7 @@ mod tests {
 
     const PREFIX: &str = "drive-demo-";
 
-    /// A folder that says it was made by whoever this changes the owner to.
+    /// Creates a folder that seems to belong to the changed owner.
     fn made(parent: &Path, change: impl Fn(&mut Owner)) -> PathBuf {
         let folder = TempDir::make(parent, PREFIX, &ThisProcess::load()).unwrap();
         let mut owner = ThisProcess::load().owner();

@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// What stands beside a `bin` folder and belongs to its programs: `npm` is a link into `lib`, and a
-/// virtual environment of Python needs its settings.
+/// Entries beside a `bin` folder that its programs need: `npm` is a link into `lib`, and a virtual
+/// environment of Python needs its settings.
 const BESIDE_BIN: [&str; 4] = ["lib", "lib64", "libexec", "pyvenv.cfg"];
 
-/// The folders of a search path with what belongs to them; never the home as a whole.
+/// The folders of a search path, with the entries that their programs need. Never the whole home.
 pub(crate) fn of_search_path(search_path: &OsStr, home: Option<&Path>) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for folder in std::env::split_paths(search_path) {
@@ -23,7 +23,7 @@ pub(crate) fn of_search_path(search_path: &OsStr, home: Option<&Path>) -> Vec<Pa
     all
 }
 
-/// Whether a path exists and can be shown without showing the home, or the whole machine.
+/// Whether a path exists and exposes neither the home nor the whole machine.
 pub(crate) fn is_narrow(path: &Path, home: Option<&Path>) -> bool {
     let Some(real) = path.canonicalize().ok().filter(|_| path.is_absolute()) else {
         return false;
@@ -32,8 +32,9 @@ pub(crate) fn is_narrow(path: &Path, home: Option<&Path>) -> bool {
     real.parent().is_some() && !home.is_some_and(|home| home.starts_with(&real))
 }
 
-/// Whether a path may be shown because settings mention it. They may be a repository's: of the home
-/// that is a file outside its hidden folders, which hold keys and logins, and of `state` it is nothing.
+/// Whether a path that settings mention may be visible. The settings may be a repository's, so
+/// within the home only files outside of hidden folders, which contain keys and logins, may be, and
+/// nothing within `state`.
 pub(crate) fn is_mentionable(path: &Path, home: Option<&Path>, state: &Path) -> bool {
     let canonical = |path: &Path| path.canonicalize().ok();
     let Some(real) = canonical(path).filter(|_| is_narrow(path, home)) else {
@@ -50,8 +51,8 @@ pub(crate) fn is_mentionable(path: &Path, home: Option<&Path>, state: &Path) -> 
     }
 }
 
-/// What a program needs beside itself: the folder it is in, or the file alone where that folder is the
-/// home, holds it, or is a checkout.
+/// The path that a program needs: its folder, or only its file if that folder is the home, contains
+/// the home, or is a checkout.
 pub(crate) fn of_program(root: &Path, program: &Path, home: Option<&Path>) -> PathBuf {
     let is_checkout = root.join(".git").exists();
     if is_narrow(root, home) && !is_checkout {

@@ -6,7 +6,7 @@ use drive_core::problem::{Kind, Problem};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// What every command returns. An `Err` becomes a `drive.error/1` document.
+/// The result of every command. An `Err` becomes a `drive.error/1` document.
 pub(crate) type Outcome = Result<Answer, Problem>;
 
 /// The answer of one command.
@@ -15,15 +15,15 @@ pub(crate) struct Answer {
     document: PrintedDocument,
     text: String,
     failure: Option<Problem>,
-    /// Whether the text says the failure, so that it need not be said again.
+    /// Whether the text already contains the failure, which is then not printed again.
     says_failure: bool,
-    /// Commands for the runner of a workflow. The text beside them cannot add to them.
+    /// Commands for the runner of a workflow. The text beside them cannot add further ones.
     workflow_commands: Option<String>,
     /// Whether the text may be long, and is shown by a pager on a terminal.
     is_long: bool,
 }
 
-/// A document as it is printed: an object whose first field is its schema.
+/// A document in its printed form: an object whose first field is its schema.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct PrintedDocument {
     schema: &'static str,
@@ -41,7 +41,7 @@ impl PrintedDocument {
         let Value::Object(mut fields) = value else {
             return Err(unfit("it is not an object".to_owned()));
         };
-        // A verification holds the name itself, because it is stored as it is printed.
+        // A verification contains the schema's name itself, because it is stored as it is printed.
         fields.remove("schema");
         Ok(Self {
             schema: D::SCHEMA,
@@ -64,7 +64,7 @@ impl Answer {
         })
     }
 
-    /// The document that stands for a problem.
+    /// The answer for a problem.
     pub(crate) fn from_problem(problem: Problem) -> Self {
         let document = PrintedDocument::new(&ErrorDocument::from(&problem));
         Self {
@@ -99,7 +99,7 @@ impl Answer {
         self
     }
 
-    /// [`failed`](Self::failed) where there is a problem.
+    /// [`failed`](Self::failed) if there is a problem.
     pub(crate) fn failed_if(self, problem: Option<Problem>) -> Self {
         match problem {
             Some(problem) => self.failed(problem),
@@ -107,26 +107,25 @@ impl Answer {
         }
     }
 
-    /// Marks the text as saying all that the failure says: without `--json` only the exit code
-    /// repeats it.
+    /// Marks the text as containing the failure: without `--json`, only the exit code repeats it.
     pub(crate) fn says_failure(mut self) -> Self {
         self.says_failure = true;
         self
     }
 
-    /// Prints these commands for the runner of a workflow before the text, or on standard error with
-    /// `--json`. The caller makes sure that the text holds no other command.
+    /// Prints these commands for the runner of a workflow before the text, or on standard error
+    /// with `--json`. The caller ensures that the text contains no other command.
     pub(crate) fn with_workflow_commands(mut self, commands: String) -> Self {
         self.workflow_commands = Some(commands);
         self
     }
 
-    /// Commands for the runner of a workflow, where the command was asked for them.
+    /// Commands for the runner of a workflow, if the command was asked for them.
     pub(crate) fn workflow_commands(&self) -> Option<&str> {
         self.workflow_commands.as_deref()
     }
 
-    /// Whether the text already says the failure.
+    /// Whether the text already contains the failure.
     pub(crate) fn is_failure_said(&self) -> bool {
         self.says_failure
     }
@@ -141,7 +140,7 @@ impl Answer {
         &self.text
     }
 
-    /// Why the command did not do what it was asked.
+    /// Why the command did not succeed, if it failed.
     pub(crate) fn failure(&self) -> Option<&Problem> {
         self.failure.as_ref()
     }

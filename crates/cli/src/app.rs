@@ -29,12 +29,12 @@ pub(crate) struct App {
 }
 
 impl App {
-    /// The context the global options ask for.
+    /// A context with these global options.
     pub(crate) fn new(global: GlobalArgs) -> Self {
         Self::in_environment(global, Environment::load())
     }
 
-    /// The same in another environment than this process has.
+    /// A context with another environment than that of this process.
     pub(crate) fn in_environment(global: GlobalArgs, environment: Environment) -> Self {
         let output = Arc::new(Output::new(&global, &environment));
         logging::start(&output, &environment, global.verbose);
@@ -49,27 +49,27 @@ impl App {
         }
     }
 
-    /// The options every command takes.
+    /// The options that every command accepts.
     pub(crate) fn global(&self) -> &GlobalArgs {
         &self.global
     }
 
-    /// Civil time.
+    /// The current wall-clock time.
     pub(crate) fn now(&self) -> Timestamp {
         SystemClock.now()
     }
 
-    /// Where answers and narration go.
+    /// The output for answers and progress.
     pub(crate) fn output(&self) -> &Output {
         &self.output
     }
 
-    /// The environment drive was started with.
+    /// The environment in which drive was started.
     pub(crate) fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// The folder whose repository is meant: `--repo`, else the current folder.
+    /// The folder of the repository: `--repo`, else the current folder.
     pub(crate) fn start_dir(&self) -> Result<PathBuf, Problem> {
         let Some(repo) = &self.global.repo else {
             return current_dir();
@@ -110,13 +110,13 @@ impl App {
         self.load_settings(flags).map_err(Problem::from)
     }
 
-    /// Like `settings_with`, for a command that reports the errors itself.
+    /// Like `settings_with`, for a command that reports errors itself.
     pub(crate) fn load_settings(&self, flags: &[Layer]) -> Result<Effective, LoadError> {
         let paths = self.settings_paths().map_err(LoadError::Unreadable)?;
         settings::load(&paths, flags)
     }
 
-    /// The settings of another repository, under the same options.
+    /// The settings of another repository, with the same options.
     pub(crate) fn settings_at(&self, folder: &Path) -> Result<Effective, Problem> {
         let checkout = checkout_root(folder);
         let paths = SettingsPaths::locate(
@@ -128,7 +128,7 @@ impl App {
         settings::load(&paths, &[]).map_err(Problem::from)
     }
 
-    /// Warns about what the repository's settings open: to all, and to these agents.
+    /// Warns about access that the repository's settings grant to all agents or to these.
     pub(crate) fn warn_of_repository(&self, agents: &BTreeSet<&str>) -> Result<(), Problem> {
         for widened in &self.settings()?.widened {
             let agent = widened.agent.as_deref();
@@ -139,24 +139,24 @@ impl App {
         Ok(())
     }
 
-    /// The journal, for commands that only look.
+    /// The journal, for commands that only read it.
     pub(crate) fn store(&self) -> Result<SqliteStore, Problem> {
         let database = Database::open(&self.state_dir()?.database())?;
         Ok(SqliteStore::new(Arc::new(database)))
     }
 
-    /// The state directory, made on first use.
+    /// The state directory, created on first use.
     pub(crate) fn state_dir(&self) -> Result<&StateDir, Problem> {
         get_or_try_init(&self.state_dir, || StateDir::open(&self.environment))
     }
 
-    /// What starts every child. Its helper is this very program.
+    /// The runner that starts every child. Its helper is drive's own program.
     pub(crate) fn runner(&self) -> &Arc<dyn ProcessRunner> {
         &self.runner
     }
 
-    /// The token that signals cancel. Signals are only caught once a command asked for it, so that
-    /// a command without it simply ends when it is interrupted.
+    /// The token for cancellation. Signals are only caught after a command asked for the token, so
+    /// that other commands simply end when they are interrupted.
     pub(crate) fn cancel(&self) -> Result<&CancelToken, Problem> {
         get_or_try_init(&self.cancel, || {
             let token = CancelToken::new();

@@ -1,9 +1,9 @@
-//! Asks a person before something is deleted for good.
+//! Asks a person before something is deleted permanently.
 
 use drive_core::problem::{Kind, Problem};
 use std::io::{self, BufRead, IsTerminal, Write};
 
-/// Fails unless a person says yes: with `--yes`, or on the terminal.
+/// Fails unless a person agrees, with `--yes` or on the terminal.
 pub(crate) fn require_yes(yes: bool, what: &str) -> Result<(), Problem> {
     if yes {
         return Ok(());

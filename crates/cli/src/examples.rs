@@ -2,10 +2,10 @@
 
 use clap::Command;
 
-/// A command, and the lines that show how it is used.
+/// A command, with lines that show how to use it.
 pub(crate) type Examples = (&'static str, &'static [&'static str]);
 
-/// In the order of `drive --help`.
+/// The examples, in the order of `drive --help`.
 pub(crate) const EXAMPLES: &[Examples] = &[
     (
         "spawn",
@@ -178,7 +178,7 @@ pub(crate) const EXAMPLES: &[Examples] = &[
     ),
 ];
 
-/// The command with its examples below its help.
+/// Appends the examples to the help of every command.
 pub(crate) fn with_examples(mut command: Command) -> Command {
     for (path, lines) in EXAMPLES {
         let words: Vec<&str> = path.split(' ').collect();

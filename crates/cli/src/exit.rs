@@ -5,7 +5,7 @@
 
 use drive_core::Class;
 
-/// An exit code people and scripts may rely on.
+/// An exit code that people and scripts may rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
@@ -22,7 +22,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The number the shell sees.
+    /// The number that the shell gets.
     pub(crate) fn code(self) -> u8 {
         self as u8
     }

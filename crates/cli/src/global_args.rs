@@ -1,4 +1,4 @@
-//! Options that every command takes.
+//! Options that every command accepts.
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The log on standard error: what `-v` and `DRIVE_LOG` ask for.
+//! The log on standard error, which `-v` and `DRIVE_LOG` enable.
 //!
 //! `-v` shows every step of a run. `DRIVE_LOG` takes a level (`debug`) or targets with levels
 //! (`drive::process=debug,drive::http=debug`), and is followed with `-q` as well.
@@ -13,8 +13,8 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt;
 
-/// Starts the log, if anybody asked for one. A filter that cannot be read is a warning: no run
-/// should fail for its log.
+/// Starts the log, if it is enabled. An invalid filter only gives a warning: no run should fail
+/// because of its log.
 pub(crate) fn start(output: &Arc<Output>, environment: &Environment, is_verbose: bool) {
     let of_steps = Targets::new().with_target("drive", LevelFilter::INFO);
     let asked = environment.get(DRIVE_LOG);
@@ -36,11 +36,11 @@ pub(crate) fn start(output: &Arc<Output>, environment: &Environment, is_verbose:
         .with_timer(fmt::time::uptime())
         .with_writer(move || lines.clone());
     let subscriber = tracing_subscriber::registry().with(filter).with(layer);
-    // A second context of one process, as in the demonstration, keeps the first log.
+    // A second context in the same process, as in the demonstration, keeps the first log.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }
 
-/// Hands every line of the log to the output, which owns standard error and its live line.
+/// Sends every line of the log to the output, which owns standard error and its live line.
 #[derive(Clone)]
 struct Lines(Arc<Output>);
 

@@ -1,8 +1,8 @@
 //! The `drive` binary: arguments, wiring, output, exit codes.
 //!
-//! Nothing here is logic a second front end would need. Reading down: parse ([`args`]), make the
-//! [`app`] every command takes, run one of the [`commands`], show its [`answer`] through
-//! [`output`], end with one of the [`exit`] codes.
+//! This crate contains no logic that a second front end would need. The steps: parse the arguments
+//! ([`args`]), create the [`app`] that every command gets, run one of the [`commands`], show its
+//! [`answer`] through [`output`], and end with one of the [`exit`] codes.
 
 mod answer;
 mod app;

@@ -1,4 +1,4 @@
-//! Tells the user what they need to know at once, by `notify.command`.
+//! Notifies the user with `notify.command`.
 
 use crate::answer::PrintedDocument;
 use crate::documents::NoticeDocument;

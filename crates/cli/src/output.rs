@@ -19,14 +19,13 @@ const RED: &str = "\x1b[1;31m";
 const YELLOW: &str = "\x1b[1;33m";
 const CYAN: &str = "\x1b[1;36m";
 const RESET: &str = "\x1b[0m";
-/// To the start of the line, and all of it away.
+/// Moves the cursor to the start of the line and clears the line.
 const CLEAR_LINE: &str = "\r\x1b[2K";
-/// A line that is longer than the terminal is wide ends at its edge: a second row could not be
-/// cleared again.
+/// Keeps a long line from wrapping at the edge of the terminal, because a second row could not be cleared.
 const NO_WRAP: &str = "\x1b[?7l";
 const WRAP: &str = "\x1b[?7h";
 
-/// How much narration is wanted.
+/// The amount of progress to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verbosity {
     Quiet,
@@ -34,7 +33,7 @@ enum Verbosity {
     Verbose,
 }
 
-/// What shows the answer.
+/// The form of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// Text for people.
@@ -43,10 +42,10 @@ pub(crate) enum Format {
     Json,
 }
 
-/// How standard output shows a table.
+/// How tables on standard output look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
-    /// The width of a line; `None` where nothing is cut.
+    /// The width of a line; `None` if lines are not cut.
     pub(crate) width: Option<usize>,
     pub(crate) colour: bool,
 }
@@ -60,9 +59,9 @@ pub(crate) struct Output {
     look: Look,
     /// The command that shows long answers; `None` where standard output is no terminal.
     pager: Option<String>,
-    /// Whether the runner of a workflow reads both streams, and obeys lines that look like commands.
+    /// Whether the runner of a workflow reads both streams and executes lines that look like commands.
     in_workflow: bool,
-    /// The first failure to write the answer, a reader that went away excepted.
+    /// The first error when writing the answer, except a closed pipe.
     broken: Mutex<Option<io::Error>>,
     live: Mutex<Live>,
     /// Whether a long-running command has already printed its answer.
@@ -74,17 +73,17 @@ pub(crate) struct Output {
 struct Live {
     /// Whether a live line is on the screen.
     shown: bool,
-    /// When it was last written.
+    /// When it was last updated.
     last: Option<Instant>,
     /// Whether standard error is a terminal that can rewrite a line.
     rewritable: bool,
 }
 
-/// How often the live line changes: on a terminal, and as plain lines elsewhere.
+/// The minimum time between updates of the live line: on a terminal, and as plain lines elsewhere.
 const LIVE_EVERY: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
 
 impl Output {
-    /// The output the global options ask for.
+    /// The output for these global options.
     pub(crate) fn new(global: &GlobalArgs, environment: &Environment) -> Self {
         let verbosity = match (global.quiet, global.verbose) {
             (true, _) => Verbosity::Quiet,
@@ -112,7 +111,7 @@ impl Output {
         }
     }
 
-    /// An output for what goes wrong before the options are known.
+    /// The output for errors before the options are known.
     pub(crate) fn plain(format: Format, color: ColorChoice) -> Self {
         let environment = Environment::load();
         Self {
@@ -128,37 +127,37 @@ impl Output {
         }
     }
 
-    /// What shows the answer.
+    /// The form of the answer.
     pub(crate) fn format(&self) -> Format {
         self.format
     }
 
-    /// How tables look on standard output.
+    /// The style of tables on standard output.
     pub(crate) fn look(&self) -> Look {
         self.look
     }
 
-    /// Progress for a person who watches.
+    /// Prints progress.
     pub(crate) fn narrate(&self, line: impl Display) {
         if self.verbosity >= Verbosity::Normal {
             self.say(format_args!("{}", Printable(&line.to_string())));
         }
     }
 
-    /// Details for a person who asked for them with `-v`.
+    /// Prints details, which `-v` enables.
     pub(crate) fn detail(&self, line: impl Display) {
         if self.verbosity >= Verbosity::Verbose {
             self.say(format_args!("{}", Printable(&line.to_string())));
         }
     }
 
-    /// A line of the log, which `-v` or `DRIVE_LOG` asked for.
+    /// Prints a line of the log, which `-v` or `DRIVE_LOG` enables.
     pub(crate) fn log(&self, line: &str) {
         self.say(format_args!("{}", Printable(line)));
     }
 
-    /// What happens at this moment: the line at the bottom of a terminal, a plain line elsewhere.
-    /// Only some of many are shown.
+    /// Shows the current activity: as the bottom line of a terminal, and as a plain line elsewhere.
+    /// Most of many quick updates are skipped.
     pub(crate) fn live(&self, line: &str) {
         if self.verbosity < Verbosity::Normal {
             return;
@@ -185,7 +184,7 @@ impl Output {
         }
     }
 
-    /// The live line once more, with a clock that went on. Nothing where lines cannot be rewritten.
+    /// Shows the live line again with a newer elapsed time. Does nothing if lines cannot be rewritten.
     pub(crate) fn redraw(&self, line: &str) {
         if lock(&self.live).rewritable {
             self.live(line);
@@ -200,7 +199,7 @@ impl Output {
         }
     }
 
-    /// What went wrong, what lay underneath, and what to do next. Shown even with `-q`.
+    /// Prints a problem: the error, its causes, and the hint. It is shown even with `-q`.
     pub(crate) fn problem(&self, problem: &Problem) {
         let label = self.label("error:", RED);
         self.say(format_args!("{label} {}", Printable(&problem.message)));
@@ -235,7 +234,7 @@ impl Output {
     /// Prints the result of a command and returns the exit code.
     pub(crate) fn finish(&self, outcome: Outcome) -> Exit {
         let answer = outcome.unwrap_or_else(Answer::from_problem);
-        // Whoever looks at a terminal should see the answer before the complaint about it.
+        // On a terminal, the answer must come before the error message.
         if !self.answered.load(Ordering::Relaxed) {
             let text = self.rendered(&answer);
             let pager = self.pager.as_deref().filter(|_| answer.is_paged());
@@ -267,12 +266,12 @@ impl Output {
 
     fn rendered(&self, answer: &Answer) -> String {
         match self.format {
-            // A document of plain values always serialises; the fallback keeps the promise of one.
+            // A document of plain values always serialises; the fallback keeps the promise of one document.
             Format::Json => {
                 let text = serde_json::to_string_pretty(answer.document());
                 let text = text.map_or_else(|_| "{}\n".to_owned(), |text| text + "\n");
                 if self.in_workflow {
-                    // It can only stand in a string, where this is another spelling of the same.
+                    // This can only occur in a string, where it is another spelling of the same text.
                     text.replace("##[", "##\\u005b")
                 } else {
                     text
@@ -309,7 +308,8 @@ impl Output {
         }
     }
 
-    /// Progress that cannot be written is dropped on purpose: there is no other place to report it.
+    /// Writes to standard error. Progress that cannot be written is dropped, because it cannot be
+    /// reported elsewhere.
     fn say(&self, line: fmt::Arguments<'_>) {
         let mut live = lock(&self.live);
         let clear = if std::mem::take(&mut live.shown) {
@@ -334,8 +334,8 @@ impl Output {
     }
 }
 
-/// Text that may come from anywhere, with control characters made visible, so that no file name and
-/// no agent can move the cursor or paint the terminal.
+/// Foreign text with control characters made visible, so that no file name and no agent can control
+/// the terminal.
 pub(crate) struct Printable<'a>(pub(crate) &'a str);
 
 impl Display for Printable<'_> {
@@ -372,7 +372,7 @@ fn is_rewritable(environment: &Environment) -> bool {
     io::stderr().is_terminal() && environment.text(TERM).is_some_and(|term| term != "dumb")
 }
 
-/// Into a file or a pipe nothing is cut.
+/// How tables look. In a file or a pipe, nothing is cut.
 fn look(choice: ColorChoice, environment: &Environment) -> Look {
     let stdout = io::stdout();
     let is_terminal = stdout.is_terminal();

@@ -12,8 +12,7 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 /// Runs a command; a panic becomes a problem.
 pub(crate) fn caught(output: &Output, command: impl FnOnce() -> Outcome) -> Outcome {
     panic::set_hook(Box::new(tell));
-    // The closure's values are not looked at again after a panic, the output excepted, and that
-    // holds nothing a panic can leave half done.
+    // After a panic, only the output is used again, and a panic cannot leave it in an invalid state.
     panic::catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|payload| {
         output.detail("the command panicked");
         Err(bug(text_of(&*payload)))
@@ -25,7 +24,7 @@ fn bug(what: &str) -> Problem {
         .hint("please report it with the line above; `RUST_BACKTRACE=1` adds a backtrace")
 }
 
-/// The hook runs on whichever thread panicked, and may not panic itself.
+/// Prints the place of a panic. This hook runs on the panicking thread, and must not panic itself.
 fn tell(info: &PanicHookInfo<'_>) {
     let place = info
         .location()

@@ -29,20 +29,20 @@ pub(crate) struct Progress<'a> {
 struct Seen {
     /// The agents at work.
     agents: BTreeMap<(RunId, EffectKey), AtWork>,
-    /// What one of them is doing; `None` while no agent runs.
+    /// The current activity of one agent; `None` if no agent works.
     now: Option<String>,
     /// The last wait that was printed.
     waits: Option<String>,
-    /// How many warnings of each run are already known.
+    /// The number of known warnings of each run.
     warnings: BTreeMap<RunId, usize>,
-    /// Warnings of agents that were printed.
+    /// Warnings of agents that were printed already.
     warned: BTreeSet<String>,
 }
 
-/// One agent at work.
+/// A working agent.
 #[derive(Default)]
 struct AtWork {
-    /// Its domain, where it reviews one.
+    /// Its domain, if it reviews one.
     domain: Option<String>,
     usage: Usage,
     cost: Option<Cost>,
@@ -61,8 +61,8 @@ impl<'a> Progress<'a> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `work` and keeps the elapsed time on the terminal current, also while the agent is
-    /// silent. A request to stop is acknowledged with `what_stops`.
+    /// Runs `work` and updates the elapsed time on the terminal, even while the agent prints
+    /// nothing. A stop request is confirmed with `what_stops`.
     pub(crate) fn ticking<T>(
         &self,
         cancel: &CancelToken,
@@ -84,7 +84,7 @@ impl<'a> Progress<'a> {
                     }
                 }
             });
-            // The thread ends with this guard, however the work ends.
+            // The thread ends with this guard, whatever the result of the work.
             let _asking = cancel.on_cancel(move |urgency| {
                 let _ = asked.send(urgency);
             });
@@ -98,7 +98,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Shows what an agent is doing, with elapsed time, tokens and cost of all at work.
+    /// Shows an agent's activity, with the elapsed time, tokens and cost of all agents at work.
     fn now(&self, agent: &(RunId, EffectKey), what: &str) {
         let mut seen = self.seen();
         let domain = seen.agents.get(agent).and_then(|one| one.domain.as_deref());
@@ -139,7 +139,7 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// The task that a child run works on, before what it does.
+/// The task of a child run, as a prefix for its activity.
 fn whose(run: &RunId) -> String {
     let Some((_, task)) = run.as_str().split_once('+') else {
         return String::new();
@@ -163,7 +163,7 @@ impl Observer for Progress<'_> {
             seen.agents.insert((run.clone(), key.clone()), one);
             seen.now = Some(describe_step(effect));
         }
-        // Tasks are built side by side, so each step says whose it is.
+        // Tasks are built at the same time, so each step names its task.
         let whose = whose(run);
         let line = format!("{} {whose}{}", elapsed(self.started), describe_step(effect));
         if is_routine(effect) {
@@ -186,7 +186,7 @@ impl Observer for Progress<'_> {
             }
             None => paused_for(run),
         };
-        // A post that waits for its turn is no work.
+        // A post that waits for the rate limit is no activity.
         let works = run.forge_waits.is_empty() && run.pending.values().any(|one| !is_routine(one));
         if works || waits.is_none() || self.seen().waits == waits {
             return;
@@ -254,7 +254,7 @@ impl Observer for Progress<'_> {
         if let EffectResult::SandboxCreated { sandbox } = result {
             for note in &sandbox.notes {
                 match note {
-                    // Most repositories have only some of the usual caches.
+                    // Most repositories contain only some of the usual caches.
                     SandboxNote::NothingMatched { .. } => self.output.detail(note),
                     SandboxNote::ShallowHistory
                     | SandboxNote::SubmodulesNotFetched
@@ -271,7 +271,7 @@ impl Observer for Progress<'_> {
     }
 }
 
-/// Whether a line belongs to an answer in JSON, which is for drive and not for people.
+/// Whether a line belongs to a JSON answer, which is for drive and not for people.
 fn is_for_drive(line: &str) -> bool {
     line.starts_with(['{', '}', '[', ']', '"']) || line.starts_with("```")
 }

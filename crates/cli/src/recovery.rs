@@ -13,8 +13,8 @@ use drive_engine::verify::Workspaces;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Ends leftover processes, saves work, removes sandboxes, and prints one line for each. A command
-/// that needs the state directory reports itself when it cannot be used.
+/// Ends left-over processes, saves work, removes sandboxes, and prints one line for each. If the
+/// state directory cannot be used, a command that needs it reports that itself.
 pub(crate) fn recover(app: &App) {
     let found = match Recovery::find(app) {
         Ok(Some(found)) => found,
@@ -30,7 +30,7 @@ pub(crate) fn recover(app: &App) {
     }
 }
 
-/// What a killed process left.
+/// The state that a killed process may have left, and the services to clean it up.
 struct Recovery<'a> {
     state: &'a StateDir,
     settings: Settings,

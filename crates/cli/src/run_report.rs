@@ -1,4 +1,4 @@
-//! Report of a run: the answer of the command that executed it, with a summary for people.
+//! The report of a run: the answer of the command that executed it, with a summary for people.
 
 use crate::answer::{Answer, Outcome};
 use crate::documents::{Failure, RunDocument};
@@ -13,10 +13,10 @@ use drive_core::run::{
 use drive_engine::ports::DiffStats;
 use std::fmt::Write;
 
-/// Most changed files listed by name.
+/// How many changed files the summary lists.
 const FILES_SHOWN: usize = 10;
 
-/// The answer of a command that executed a run. `problem` stands where the run itself names none.
+/// The answer of a command that executed a run. `problem` is used if the run itself has no failure.
 pub(crate) fn answer(run: &Run, changes: Option<&DiffStats>, problem: Option<Problem>) -> Outcome {
     let problem = failure(run).or(problem);
     let mut document = RunDocument::new(run, changes);
@@ -25,7 +25,7 @@ pub(crate) fn answer(run: &Run, changes: Option<&DiffStats>, problem: Option<Pro
     Ok(Answer::new(&document, text)?.failed_if(problem))
 }
 
-/// Why a run did not succeed; `None` if it did or is not over.
+/// Why a run did not succeed; `None` if it succeeded or is active.
 fn failure(run: &Run) -> Option<Problem> {
     let outcome = run.outcome.as_ref()?;
     if outcome.status == OutcomeStatus::Succeeded {
@@ -79,7 +79,7 @@ fn text(run: &Run, changes: Option<&DiffStats>) -> String {
     for sandbox in run.sandboxes.values() {
         let _ = writeln!(text, "sandbox  {}", sandbox.path.display());
     }
-    // Every missing layer is in the JSON and on the pull request.
+    // The JSON and the pull request list every missing layer; this shows the essential ones.
     for layer in missing_essentials(&run.layers, true) {
         let _ = writeln!(text, "missing  layer `{}`", layer.name.as_str());
     }
@@ -97,7 +97,7 @@ fn text(run: &Run, changes: Option<&DiffStats>) -> String {
     text
 }
 
-/// One line for all changes and one for each of the first files.
+/// One line for all changes, and one for each of the first files.
 fn by_file(changes: &DiffStats) -> String {
     let (files, plus, minus) = (changes.files, changes.insertions, changes.deletions);
     let noun = if files == 1 { "file" } else { "files" };
@@ -107,7 +107,7 @@ fn by_file(changes: &DiffStats) -> String {
             (Some(plus), Some(minus)) => format!("+{plus} -{minus}"),
             (None, _) | (_, None) => "binary".to_owned(),
         };
-        // A name with a line's end must not look like a line of ours.
+        // A file name with a line break must not look like another line.
         let name = file.path.display().to_string().replace('\n', "\\n");
         let _ = writeln!(text, "           {name} {lines}");
     }
@@ -147,7 +147,7 @@ fn tell_state(run: &Run, phase: &Phase, text: &mut String) {
 /// How many open findings are listed.
 const FINDINGS_SHOWN: usize = 20;
 
-/// What stands against a merge.
+/// Adds the findings that block a merge.
 fn tell_open(run: &Run, text: &mut String) {
     let open = open_findings(run);
     for (domain, finding) in open.iter().take(FINDINGS_SHOWN) {

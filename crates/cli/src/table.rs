@@ -1,12 +1,11 @@
-//! Tables for people: a header, columns as wide as what they hold, and lines no longer than the
-//! terminal is wide.
+//! Tables for people: a header, columns as wide as their contents, and lines no longer than the terminal.
 
 use crate::output::{Look, Printable};
 use drive_core::time::Timestamp;
 
-/// The narrowest that the column which takes the rest may get before other columns are left out.
+/// The minimum width of the last column before other columns are left out.
 const LEAST_REST: usize = 12;
-/// What stands between two columns.
+/// The gap between two columns.
 const GAP: &str = "  ";
 
 /// One column.
@@ -14,9 +13,9 @@ const GAP: &str = "  ";
 pub(crate) struct Column {
     /// The column's header.
     pub(crate) head: &'static str,
-    /// Whether it holds numbers, which stand on the right.
+    /// Whether it is right-aligned, as numbers are.
     pub(crate) right: bool,
-    /// Where lines are too long, columns of a larger number are left out first; 0 always stays.
+    /// If lines are too long, columns with larger numbers are left out first; 0 always stays.
     pub(crate) drop: u8,
 }
 
@@ -38,7 +37,7 @@ impl Column {
     }
 }
 
-/// What a colour says.
+/// The meaning of a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     Plain,
@@ -60,7 +59,7 @@ impl Tone {
     }
 }
 
-/// What one column of one row shows.
+/// The contents of one column in one row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cell {
     text: String,
@@ -83,13 +82,13 @@ impl Cell {
         }
     }
 
-    /// Its text: one line, with nothing that the terminal obeys.
+    /// Its text on one line, without terminal control characters.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// The table; nothing without rows. The last column takes the rest of a line.
+/// The table; empty without rows. The last column takes the rest of the line.
 pub(crate) fn render<const N: usize>(
     columns: [Column; N],
     rows: &[[Cell; N]],
@@ -101,7 +100,7 @@ pub(crate) fn render<const N: usize>(
     let widest = |column: usize| {
         let cells = rows.iter().map(|row| width(&row[column].text));
         let most = cells.max().unwrap_or_default();
-        // A column that shows nothing has no header.
+        // A column without contents has no header.
         if most == 0 {
             0
         } else {
@@ -148,7 +147,7 @@ pub(crate) fn render<const N: usize>(
     text
 }
 
-/// Makes a line no wider than `most`: leaves columns out, then cuts the last one.
+/// Makes lines no wider than `most`: leaves columns out, then shortens the last one.
 fn fit(columns: &[Column], widths: &mut [usize], most: usize) {
     let last = widths.len() - 1;
     loop {
@@ -186,12 +185,12 @@ fn cut(text: &str, most: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// How many columns of a terminal a text takes.
+/// The width of a text in terminal columns.
 fn width(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
-/// Letters of East Asian scripts and pictures take two; marks on the letter before them none.
+/// The width of a character: East Asian letters and emoji take two columns, combining marks none.
 fn columns_of(character: char) -> usize {
     match u32::from(character) {
         0x0300..=0x036f | 0x200b..=0x200f | 0xfe00..=0xfe0f => 0,
@@ -209,7 +208,7 @@ fn columns_of(character: char) -> usize {
     }
 }
 
-/// How long ago, in one unit.
+/// The time since then, in one unit.
 pub(crate) fn age(at: Timestamp, now: Timestamp) -> String {
     let seconds = now.duration_since(at).as_secs().max(0);
     match seconds {
@@ -220,7 +219,7 @@ pub(crate) fn age(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// How long something took, in at most two units.
+/// A duration, in at most two units.
 pub(crate) fn length(seconds: i64) -> String {
     let seconds = seconds.max(0);
     match seconds {

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// The interval of cancellation checks while waiting for input.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// The text of a `TASK` argument. Whether it is a task at all is for the engine to say.
+/// The text of a `TASK` argument. The engine checks whether it is a valid task.
 pub(crate) fn load_task(argument: &str, cancel: &CancelToken) -> Result<String, Problem> {
     match argument {
         "-" => read_unless(cancel, || read(std::io::stdin().lock())),
@@ -18,8 +18,7 @@ pub(crate) fn load_task(argument: &str, cancel: &CancelToken) -> Result<String, 
     }
 }
 
-/// Waits for input until cancelled. A blocked read cannot be interrupted, so it is left to its
-/// thread.
+/// Waits for input until cancelled. A blocked read cannot be interrupted, so its thread keeps it.
 fn read_unless(
     cancel: &CancelToken,
     read: impl FnOnce() -> Result<String, Problem> + Send + 'static,
@@ -67,7 +66,7 @@ mod tests {
             read(b"caf\xe9".as_slice()).unwrap_err().kind,
             Kind::TaskNotText
         );
-        // One byte more than allowed is enough to be refused; the rest is never read.
+        // One byte beyond the limit is enough for a refusal; the rest is never read.
         assert_eq!(read(std::io::repeat(b'x')).unwrap().len(), LONGEST_TASK + 1);
     }
 }

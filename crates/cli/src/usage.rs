@@ -20,7 +20,7 @@ pub(crate) fn report(error: &Error, arguments: &[OsString]) -> Exit {
     match error.kind() {
         ErrorKind::DisplayHelp => show(&output, error, |help| HelpDocument { help }),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand if output.format() == Format::Text => {
-            // Standard error that cannot be written leaves nobody to tell.
+            // If standard error cannot be written, there is nowhere to report it.
             let _ = error.print();
             Exit::Usage
         }
@@ -29,7 +29,7 @@ pub(crate) fn report(error: &Error, arguments: &[OsString]) -> Exit {
     }
 }
 
-/// Help goes out as clap prints it, colours included, unless a document is wanted.
+/// Prints help as clap formats it, with colours, unless a document is requested.
 fn show<D: Document>(output: &Output, error: &Error, document: fn(String) -> D) -> Exit {
     let text = error.render().to_string();
     match output.format() {
@@ -107,7 +107,7 @@ fn hint(error: &Error) -> String {
     }
 }
 
-/// One fact of clap's, every item in backticks.
+/// One fact of clap's error, with every item in backticks.
 fn text(error: &Error, kind: ContextKind) -> String {
     let quoted = |items: &[String]| {
         let items: Vec<String> = items.iter().map(|item| format!("`{item}`")).collect();
@@ -131,7 +131,7 @@ fn first_line(error: &Error) -> String {
     line.trim_start_matches("error: ").replace('\'', "`")
 }
 
-/// Looked for by hand, because the arguments did not parse.
+/// The requested output format, searched by hand because the arguments did not parse.
 fn format_of(arguments: &[OsString]) -> Format {
     let asked = options(arguments).any(|argument| argument == "--json");
     if asked { Format::Json } else { Format::Text }
@@ -153,7 +153,7 @@ fn color_of(arguments: &[OsString]) -> ColorChoice {
         .unwrap_or_default()
 }
 
-/// The arguments before `--`; the rest are not options of drive.
+/// The arguments before `--`, after which there are no options of drive.
 fn options(arguments: &[OsString]) -> impl Iterator<Item = &OsString> {
     arguments.iter().take_while(|argument| *argument != "--")
 }

@@ -37,10 +37,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How many unfinished runs recovery looks at.
+/// How many unfinished runs recovery checks.
 const MOST_RUNS: u32 = 10_000;
 
-/// Everything a command that flies runs needs.
+/// Everything a command needs to execute runs.
 pub(crate) struct Wiring {
     pub(crate) store: SqliteStore,
     pub(crate) clock: Arc<SystemClock>,
@@ -60,10 +60,10 @@ pub(crate) struct Wiring {
 }
 
 impl Wiring {
-    /// Puts the parts together for the repository `folder` lies in.
+    /// Wires the adapters for the repository that contains `folder`.
     pub(crate) fn new(app: &App, settings: &Settings, folder: &Path) -> Result<Self, Problem> {
         let mut wiring = Self::in_state(app.state_dir()?, app.environment(), settings, folder)?;
-        // A remote that hangs must not hold a person who wants to stop.
+        // A remote that does not answer must not delay a person who wants to stop.
         wiring.cancel = app.cancel()?.clone();
         wiring.git = wiring.git.with_cancel(wiring.cancel.clone());
         Ok(wiring)
@@ -136,12 +136,12 @@ impl Wiring {
         }
     }
 
-    /// A new name for a run.
+    /// A new id for a run.
     pub(crate) fn new_run(&self) -> Result<RunId, Problem> {
         Ok(RunId::compose(self.clock.now(), random_u32()?))
     }
 
-    /// The forge of the repository `folder` lies in.
+    /// The forge of the repository that contains `folder`.
     pub(crate) fn forge(&self, settings: &Settings, folder: &Path) -> Result<OpenForge, Problem> {
         let clock: Arc<dyn Clock> = self.clock.clone();
         let runner: Arc<dyn ProcessRunner> = self.runner.clone();
@@ -157,7 +157,7 @@ impl Wiring {
         forge::open(&settings.forge, &host, folder)
     }
 
-    /// The local forge of the repository `folder` lies in, whichever forge the settings ask for.
+    /// The local forge of the repository that contains `folder`, whatever forge the settings choose.
     pub(crate) fn local_forge(&self, folder: &Path) -> Result<LocalForge, Problem> {
         let repository = self.git.discover(folder)?;
         LocalForge::open(
@@ -168,7 +168,7 @@ impl Wiring {
         )
     }
 
-    /// What must survive.
+    /// The database in the state directory.
     pub(crate) fn database(&self) -> &Arc<Database> {
         &self.database
     }
@@ -178,8 +178,8 @@ impl Wiring {
         SqliteNudges::new(self.database.clone(), self.clock.clone())
     }
 
-    /// Checks before anything is created that agents are installed and may receive this task.
-    /// Prints their warnings, and what the repository's settings open to them.
+    /// Checks before anything is created that the agents are installed and may receive this task.
+    /// Prints their warnings, and the access that the repository's settings grant them.
     pub(crate) fn require_agents<'a>(
         &self,
         names: impl IntoIterator<Item = &'a str>,
@@ -217,7 +217,7 @@ impl Wiring {
         self.git.diff_stats(place, &request.base_sha, head).ok()
     }
 
-    /// How drive speaks and listens on a forge.
+    /// Access to a forge, for posting and polling.
     pub(crate) fn conversation(
         &self,
         open: &OpenForge,
@@ -231,7 +231,7 @@ impl Wiring {
         ))
     }
 
-    /// What performs the effects of runs.
+    /// The performer of the runs' effects.
     pub(crate) fn world<'a>(
         &'a self,
         forge: Option<&'a Conversation>,
@@ -289,7 +289,7 @@ impl Wiring {
                     "; its work is saved: `drive kept restore {}`",
                     kept.reference
                 ),
-                // Reported above with its run.
+                // It was reported above with its run.
                 None if recovered.ended.iter().any(|run| run.id == gone.run) => continue,
                 None => String::new(),
             };
@@ -321,8 +321,8 @@ impl Wiring {
         )
     }
 
-    /// The settings of every repository in which an unfinished run has a pull request, to say there
-    /// that it stopped. Broken ones cost that comment only.
+    /// The settings of every repository with an unfinished run that has a pull request, to comment
+    /// there that the run stopped. If settings are invalid, only that comment is missing.
     fn settings_of_runs(&self, app: &App) -> Result<BTreeMap<PathBuf, Settings>, Problem> {
         let mut all = BTreeMap::new();
         for run in self.store.list(RunFilter::Active, MOST_RUNS)? {
@@ -338,8 +338,8 @@ impl Wiring {
         Ok(all)
     }
 
-    /// Asked at the moment of need: a run is journaled before its sandbox is made, so one that the
-    /// journal does not know belongs to somebody else.
+    /// The state of a run at this moment. A run is journaled before its sandbox is created, so a
+    /// sandbox of an unknown run belongs to another state directory.
     fn owner_state(&self, run: &RunId) -> OwnerState {
         match self.store.load(run) {
             Ok(Some(run)) if run.is_active() => OwnerState::Alive,
@@ -349,8 +349,8 @@ impl Wiring {
     }
 }
 
-/// Performs what recovery does with the runs of dead owners. A forge is opened only for a run that
-/// has something to say on its pull request.
+/// Performs the effects of recovery for runs of dead owners. A forge is only opened for a run that
+/// must post on its pull request.
 struct AfterDeath<'a> {
     wiring: &'a Wiring,
     settings: BTreeMap<PathBuf, Settings>,
@@ -379,8 +379,8 @@ impl Performer for AfterDeath<'_> {
     }
 }
 
-/// The folder sandboxes are made in. From the settings: absolute, below `~/`, or relative to the
-/// repository.
+/// The folder in which sandboxes are created. The setting is absolute, below `~/`, or relative to
+/// the repository.
 pub(crate) fn sandbox_root(
     state: &StateDir,
     environment: &Environment,

@@ -1,4 +1,4 @@
-//! Branch name for a run whose caller and agent gave none.
+//! The branch name of a run for which neither the caller nor an agent chose one.
 
 use crate::agent::answer::slug;
 use crate::ids::{BranchName, RunId};

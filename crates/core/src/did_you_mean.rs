@@ -1,6 +1,6 @@
 //! "Did you mean" suggestions for misspelled names.
 
-/// Smallest Jaro-Winkler similarity, from 0 to 1, at which a name is suggested.
+/// The smallest Jaro-Winkler similarity, from 0 to 1, at which a name is suggested.
 const ALIKE: f64 = 0.78;
 
 /// The most similar candidate, unless none is similar enough.
@@ -17,14 +17,14 @@ pub(crate) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Jaro-Winkler similarity; one whole part of a name always suffices: `tests` for `targeted_tests`.
+/// The Jaro-Winkler similarity. A whole part of a name always suffices: `tests` for `targeted_tests`.
 fn likeness(written: &str, candidate: &str) -> f64 {
     let is_part = written.len() >= 4 && candidate.split('_').any(|part| part == written);
     let alike = strsim::jaro_winkler(written, candidate);
     if is_part { alike.max(ALIKE) } else { alike }
 }
 
-/// `did you mean …`, or the whole list when nothing is near and the list is short.
+/// `did you mean …`, or the whole list if nothing is similar and the list is short.
 pub(crate) fn suggestion<'a>(
     written: &str,
     candidates: impl IntoIterator<Item = &'a str> + Clone,
@@ -43,7 +43,7 @@ pub(crate) fn suggestion<'a>(
     }
 }
 
-/// Case, hyphens and underscores are what people mix up most.
+/// The name without differences in case, hyphens and underscores, which people mix up most.
 fn plain(name: &str) -> String {
     name.to_ascii_lowercase().replace('-', "_")
 }

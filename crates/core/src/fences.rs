@@ -1,7 +1,7 @@
-//! Fenced code blocks in Markdown that an agent wrote.
+//! Fenced code blocks in Markdown written by an agent.
 
-/// One fenced block. A fence is a line of three or more backticks or tildes; it ends at a line of
-/// at least as many, or with the text.
+/// One fenced block. A fence is a line of three or more backticks or tildes; the block ends at a
+/// line of at least as many, or with the text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Block<'t> {
     marks: &'t str,
@@ -15,7 +15,7 @@ pub(crate) struct Block<'t> {
 }
 
 impl Block<'_> {
-    /// Whether the words after its opening fence begin with these, in any case.
+    /// Whether the words after the opening fence begin with these, in any letter case.
     pub(crate) fn is_tagged(&self, tags: &[&str]) -> bool {
         let mut words = self.info.split_whitespace();
         tags.iter()
@@ -23,7 +23,7 @@ impl Block<'_> {
     }
 }
 
-/// The fenced blocks of a text. Only the last may be open.
+/// The fenced blocks of a text. Only the last one may be unclosed.
 pub(crate) fn fenced_blocks(text: &str) -> Vec<Block<'_>> {
     let mut blocks: Vec<Block<'_>> = Vec::new();
     let mut at = 0;
@@ -52,13 +52,13 @@ pub(crate) fn fenced_blocks(text: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// The marks of a fence, and what follows them.
+/// The characters of a fence, and the text after them.
 fn fence(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let mark = line.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let info = line.trim_start_matches(mark);
     let marks = &line[..line.len() - info.len()];
-    // Backticks after backticks are code within a line, not a fence.
+    // Backticks after a word of the line are code within the line, not a fence.
     let is_fence = marks.len() >= 3 && !(mark == '`' && info.contains('`'));
     is_fence.then_some((marks, info.trim()))
 }

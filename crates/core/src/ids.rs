@@ -17,7 +17,7 @@ pub use tree_sha::TreeSha;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Text that was stored or sent as the id of a git object, and is none.
+/// Text that should be the id of a git object and is not.
 #[derive(Debug, thiserror::Error)]
 #[error("`{}` is not the full id of a git object", .0.escape_debug())]
 pub struct NotAnId(String);
@@ -50,7 +50,7 @@ macro_rules! id {
         pub struct $name(String);
 
         impl $name {
-            /// Wraps text that is already known to be an id.
+            /// Wraps text that is known to be an id.
             pub fn new(text: impl Into<String>) -> Self {
                 Self(text.into())
             }
@@ -78,8 +78,8 @@ id! {
     SandboxId
 }
 id! {
-    /// One effect of one run. The same key is used for every attempt, so a performer can ask the
-    /// world whether an earlier attempt happened.
+    /// One effect of one run. Every attempt uses the same key, so a performer can find out whether
+    /// an earlier attempt happened.
     EffectKey
 }
 id! {
@@ -87,12 +87,12 @@ id! {
     TaskId
 }
 id! {
-    /// What makes an event the same event when it is delivered again.
+    /// The key that identifies an event when it is delivered again.
     DedupeKey
 }
 
 impl RunId {
-    /// A readable, sortable id from an instant and a random suffix, such as `r20261115-0942-k3f9`.
+    /// A readable, sortable id from a time and a random suffix, such as `r20261115-0942-k3f9`.
     pub fn compose(at: jiff::Timestamp, entropy: u32) -> Self {
         const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
         let stamp = at.strftime("%Y%m%d-%H%M");

@@ -1,7 +1,7 @@
 //! Domain types, state machines, rules and parsers.
 //!
-//! Nothing here reads a clock, an environment variable, a file or a socket: time is an argument and
-//! effects are values, so that a second front end or a simulated world can use all of it.
+//! This crate reads no clock, environment variable, file or socket: time is an argument and effects
+//! are values, so a second front end or a simulation can use all of it.
 
 pub mod agent;
 pub mod cruise;

@@ -1,10 +1,10 @@
-//! Escapes other people's text for use inside Markdown that drive writes.
+//! Escapes foreign text for use in drive's Markdown.
 
 use crate::forge::inert::{Said, plain, shown};
 use crate::verify::text::one_line;
 
-/// As one table cell: no column, no tag, no mention, no link, no line break; cut after `most`
-/// characters.
+/// The text as one table cell: without column separators, tags, mentions, links and line breaks;
+/// cut after `most` characters.
 pub(crate) fn cell(text: &str, most: usize) -> String {
     let line = plain(&one_line(text), &Said::default());
     let mut out = String::new();
@@ -25,7 +25,7 @@ pub(crate) fn cell(text: &str, most: usize) -> String {
     out
 }
 
-/// As inline code, cut after `most` characters; nothing for nothing.
+/// The text as inline code, cut after `most` characters; empty text stays empty.
 pub fn code(text: &str, most: usize) -> String {
     let line: String = one_line(&shown(text)).chars().take(most).collect();
     let ticks = "`".repeat(longest_run(&line, '`') + 1);
@@ -41,12 +41,12 @@ pub fn code(text: &str, most: usize) -> String {
     }
 }
 
-/// As inline code within a table cell.
+/// The text as inline code in a table cell.
 pub(crate) fn code_cell(text: &str, most: usize) -> String {
     code(text, most).replace('|', "\\|")
 }
 
-/// How often a character stands in a row at most.
+/// The length of the longest row of a character.
 pub(crate) fn longest_run(text: &str, wanted: char) -> usize {
     let mut longest = 0;
     let mut run = 0;

@@ -1,11 +1,11 @@
-//! Paths of this machine, as a pull request may name them.
+//! Replaces paths of this machine in texts for pull requests.
 
-/// Where homes are, by the convention of the platforms.
+/// The parents of home directories, by convention of the platforms.
 const HOMES: [&str; 4] = ["/home/", "/Users/", "/var/home/", "/root/"];
-/// What follows the home in the path of the state directory.
+/// The path of the state directory below a home directory.
 const STATE: [&str; 2] = ["/.local/state/", "/Library/Application Support/"];
 
-/// The text with the sandbox by its id and homes as `~`.
+/// The text with the sandbox replaced by its id and home directories by `~`.
 pub fn without_private_paths(text: &str, sandbox: Option<(&str, &str)>) -> String {
     let mut known = KnownPaths::default();
     if let Some((path, id)) = sandbox {
@@ -14,26 +14,26 @@ pub fn without_private_paths(text: &str, sandbox: Option<(&str, &str)>) -> Strin
     known.hide(text)
 }
 
-/// Paths of this machine that are known, and what stands for each where others read it.
+/// Known paths of this machine, and their replacements in published texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownPaths(Vec<(String, String)>);
 
 impl KnownPaths {
-    /// Adds a path. What stands for its home is known then as well.
+    /// Adds a path. If it is a state directory in a home, that home is added too.
     pub fn add(&mut self, path: &str, instead: &str) {
         let home = STATE.iter().find_map(|state| path.split_once(state));
         for (path, instead) in [(path, instead), (home.map_or("", |(home, _)| home), "~")] {
-            // The root alone says nothing of a machine.
+            // The root reveals nothing about the machine.
             if path.len() >= 2 && path.starts_with('/') {
                 self.0.push((path.to_owned(), instead.to_owned()));
             }
         }
-        // One below another one has a name of its own.
+        // Longer paths come first, because a nested path may have its own replacement.
         self.0
             .sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
     }
 
-    /// The text with what stands for each of them, and homes as `~`.
+    /// The text with all known paths replaced, and homes replaced by `~`.
     pub fn hide(&self, text: &str) -> String {
         let text = self.hide_known(text);
         HOMES
@@ -41,7 +41,7 @@ impl KnownPaths {
             .fold(text, |text, folder| without_homes(&text, folder))
     }
 
-    /// The text with what stands for each of them. Other homes stay: in code they may be meant.
+    /// The text with all known paths replaced. Other homes remain: in code they may be intended.
     pub fn hide_known(&self, text: &str) -> String {
         let known = self.0.iter();
         known.fold(text.to_owned(), |text, (path, instead)| {
@@ -50,7 +50,7 @@ impl KnownPaths {
     }
 }
 
-/// The text with a path replaced, where it begins there, and ends or goes on below.
+/// The text with a path replaced, if it begins there, and ends or continues with a subfolder.
 fn replaced(text: &str, path: &str, instead: &str) -> String {
     let is_name = |c: char| c.is_alphanumeric() || "_.-".contains(c);
     let mut parts = text.split(path);
@@ -75,7 +75,7 @@ fn without_homes(text: &str, folder: &str) -> String {
         let (before, found) = rest.split_at(at);
         out.push_str(before);
         let after = &found[folder.len()..];
-        // One that goes on from another path is a part of that.
+        // A match in the middle of another path is a part of that path.
         let goes_on = before.ends_with(|c: char| c.is_alphanumeric() || "_.-~".contains(c));
         let name = match folder {
             "/root/" => "",

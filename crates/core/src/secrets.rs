@@ -11,17 +11,17 @@ use crate::problem::{Kind, Problem};
 use globset::{GlobBuilder, GlobMatcher};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Values shorter than this are redacted but stop no push: a password of six letters may be a word.
+/// Shorter values are redacted, but do not stop a push: a password of six letters may be a word.
 const MIN_GUARDED: usize = 8;
 /// How many places a problem names.
 const MOST_PLACES: usize = 5;
 
-/// The secrets of a command, and the paths in which a person allows them. Copies share what is
-/// learned later.
+/// The secrets of a command, and the paths in which a person allows them. Copies share values that
+/// are learned later.
 #[derive(Clone, Debug, Default)]
 pub struct SecretPolicy {
     known: Arc<RwLock<Known>>,
-    /// How many values were known from the start.
+    /// The number of values at the start.
     at_start: usize,
     allow: Vec<GlobMatcher>,
 }
@@ -29,7 +29,7 @@ pub struct SecretPolicy {
 #[derive(Debug, Default)]
 struct Known {
     values: Vec<String>,
-    /// All of them, for redaction.
+    /// All values, for redaction.
     secrets: Secrets,
     guarded: Secrets,
 }
@@ -45,11 +45,11 @@ impl Known {
     }
 }
 
-/// Renewed tokens that are remembered besides the values at the start: those of a week, an hour each.
+/// How many renewed tokens are stored besides the initial values: one per hour for a week.
 const MOST_LEARNED: usize = 200;
 
 impl SecretPolicy {
-    /// These values besides the known shapes; `allow` are globs as in `verify.routes`.
+    /// A policy with these values and the known token shapes; `allow` are globs as in `verify.routes`.
     pub fn new(values: &[String], allow: &[String]) -> Result<Self, Problem> {
         Ok(Self {
             known: Arc::new(RwLock::new(Known::new(values.to_vec()))),
@@ -67,8 +67,7 @@ impl SecretPolicy {
         known.secrets.clone()
     }
 
-    /// One more value, such as a token that was renewed. Everybody who shares this policy knows it
-    /// from now on.
+    /// Adds a value, such as a renewed token. All copies of this policy know it from now on.
     pub fn learn(&self, value: &str) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if known.values.iter().any(|one| one == value) {
@@ -81,7 +80,8 @@ impl SecretPolicy {
         *known = Known::new(values);
     }
 
-    /// Refuses a patch that adds a secret: what `VersionControl::unpublished` of the engine returns.
+    /// Refuses a patch that adds a secret. The patch is the result of the engine's
+    /// `VersionControl::unpublished`.
     pub fn require_clean(&self, patch: &[u8]) -> Result<(), Problem> {
         let is_allowed = |path: &str| self.allow.iter().any(|glob| glob.is_match(path));
         let guarded = {
@@ -119,7 +119,7 @@ impl SecretPolicy {
     }
 }
 
-/// The matcher of a glob in the settings: `*` stays within a folder, `**` does not.
+/// The matcher of a glob in the settings: `*` does not match a slash, `**` does.
 fn matcher(glob: &str) -> Result<GlobMatcher, Problem> {
     let built = GlobBuilder::new(glob).literal_separator(true).build();
     built.map(|glob| glob.compile_matcher()).map_err(|error| {

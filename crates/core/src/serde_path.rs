@@ -1,5 +1,4 @@
-//! Serde for stored paths: a string if the path is UTF-8, else its bytes, so that any path
-//! survives.
+//! Serde for stored paths: a string if the path is UTF-8, else its bytes, so that every path can be stored.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ffi::OsString;
@@ -32,7 +31,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf
     })
 }
 
-/// The same for a list of paths.
+/// The same functions for a list of paths.
 pub mod list {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use std::path::PathBuf;

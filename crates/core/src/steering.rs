@@ -1,18 +1,17 @@
-//! Steering files: files that decide what tools, tests, agents and CI do next.
+//! Steering files: files that control what tools, tests, agents and CI do.
 //!
-//! A run that changes one could widen its own rights, plant instructions for the next agent, choose
-//! which foreign code is installed, or switch off the tests it is judged by. Such a change is flagged
-//! on the pull request and in every report of a verification, and is not merged without a person's
-//! approval.
+//! A run that changes one could widen its own rights, plant instructions for the next agent, choose which
+//! foreign code is installed, or disable the tests that judge it. Such a change is flagged on the pull
+//! request and in every report of a verification, and is only merged with a person's approval.
 
 use crate::forge::text::plain_line;
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use std::path::Path;
 
-/// Settings of drive, which no setting of drive can exempt.
+/// Drive's own settings, which no setting can exempt.
 const OWN_SETTINGS: &str = "drive.toml";
 
-/// Names of files, in any folder.
+/// File names that count in any folder.
 const FILES: &[&str] = &[
     OWN_SETTINGS,
     // Instructions for agents, and programs that agents start.
@@ -45,7 +44,7 @@ const FILES: &[&str] = &[
     "cloudbuild.yaml",
     "jenkinsfile",
     "codeowners",
-    // Hooks, and what git or a shell runs by itself.
+    // Hooks, and files that git or a shell runs automatically.
     ".pre-commit-config.yaml",
     ".pre-commit-hooks.yaml",
     "lefthook.yml",
@@ -55,7 +54,7 @@ const FILES: &[&str] = &[
     ".gitattributes",
     ".gitmodules",
     ".envrc",
-    // Where packages come from.
+    // Sources of packages.
     ".npmrc",
     ".yarnrc",
     ".yarnrc.yml",
@@ -90,7 +89,7 @@ const FILES: &[&str] = &[
     "yarn.lock",
 ];
 
-/// What is built, and which tests run how: names of files, in any folder.
+/// Files that control the build and its tests, by name in any folder.
 const BUILD_FILES: &[&str] = &[
     // Rust.
     "build.rs",
@@ -190,7 +189,7 @@ const BUILD_FILES: &[&str] = &[
     "mise.toml",
 ];
 
-/// How the names begin of what configures a test runner in one of several languages.
+/// Beginnings of the names of test runner configurations that exist in several languages.
 const BUILD_BEGINNINGS: &[&str] = &[
     ".babelrc",
     ".mocharc.",
@@ -211,7 +210,7 @@ const BUILD_BEGINNINGS: &[&str] = &[
     "webpack.config.",
 ];
 
-/// How the names end of what builds.
+/// Endings of the names of build files.
 const BUILD_ENDINGS: &[&str] = &[
     ".cmake",
     ".csproj",
@@ -230,7 +229,7 @@ const BUILD_ENDINGS: &[&str] = &[
     ".vbproj",
 ];
 
-/// Folders, anywhere: every file below them counts, and so does a link of that name.
+/// Folders that count anywhere: every file below them, and a link with such a name.
 const FOLDERS: &[&str] = &[
     ".aider",
     ".agents",
@@ -262,7 +261,7 @@ const FOLDERS: &[&str] = &[
     "buildsrc",
 ];
 
-/// Folders that count only inside another one.
+/// Folders that only count inside another one.
 const NESTED: &[(&str, &str)] = &[
     (".github", "workflows"),
     (".github", "actions"),
@@ -275,16 +274,16 @@ const NESTED: &[(&str, &str)] = &[
     ("gradle", "wrapper"),
 ];
 
-/// Files whose names depend on the project.
+/// Endings of files whose names depend on the project.
 const ENDINGS: &[&str] = &[".instructions.md", ".prompt.md", ".code-workspace"];
 
-/// How many names a text lists.
+/// How many names a text lists at most.
 const MOST_NAMED: usize = 20;
 /// The longest name in a text, in characters.
 const NAME_CHARS: usize = 200;
 
-/// Whether a change of this path, relative to the root of the repository, needs a person. Letter
-/// case does not matter: file systems that fold it read `claude.MD` as well.
+/// Whether a change of this path, relative to the repository's root, needs a person's approval.
+/// Letter case is ignored, because case-insensitive file systems also read `claude.MD`.
 pub fn is_steering(path: &Path) -> bool {
     let text = path.to_string_lossy().to_lowercase();
     let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
@@ -293,12 +292,12 @@ pub fn is_steering(path: &Path) -> bool {
     };
     let is_in_folder = parts.iter().any(|part| FOLDERS.contains(part));
     let is_nested = NESTED.iter().any(|(outer, inner)| {
-        // A link that takes the place of the outer folder brings its own inner one.
+        // A link in place of the outer folder brings its own inner one.
         name == outer || parts.windows(2).any(|pair| pair == [*outer, *inner])
     });
     let begins = |all: &[&str]| all.iter().any(|beginning| name.starts_with(beginning));
     let ends = |all: &[&str]| all.iter().any(|ending| name.ends_with(ending));
-    // pip reads lists of packages from files of any such name.
+    // pip reads lists of packages from files with such names.
     let is_list = (name.starts_with("requirements") || name.starts_with("constraints"))
         && (name.ends_with(".txt") || name.ends_with(".in"));
     is_in_folder
@@ -311,7 +310,7 @@ pub fn is_steering(path: &Path) -> bool {
         || ends(BUILD_ENDINGS)
 }
 
-/// Whether a path, relative to the root of the repository, decides what is built and which tests run how.
+/// Whether a path, relative to the root of the repository, affects what is built or how tests run.
 pub fn is_build_file(path: &str) -> bool {
     let text = path.to_lowercase();
     let name = text.rsplit('/').next().unwrap_or(&text);
@@ -320,17 +319,17 @@ pub fn is_build_file(path: &str) -> bool {
         || BUILD_ENDINGS.iter().any(|one| name.ends_with(one))
 }
 
-/// Which paths need a person: the steering files, with what `verify.protected_paths` adds and
-/// exempts.
+/// The paths that need a person's approval: the steering files, with the additions and exemptions
+/// of `verify.protected_paths`.
 #[derive(Clone, Debug, Default)]
 pub struct Protected {
-    /// Each says whether what it matches is protected.
+    /// Globs, each with whether it protects or exempts what it matches.
     own: Vec<(bool, GlobMatcher)>,
 }
 
 impl Protected {
-    /// The steering files, and these globs on top: one that begins with `!` exempts, and the last
-    /// one that matches a path decides about it.
+    /// The steering files combined with these globs: a glob that begins with `!` exempts, and the
+    /// last one that matches a path decides.
     pub fn new<S: AsRef<str>>(globs: &[S]) -> Result<Self, globset::Error> {
         let own = globs.iter().map(|glob| {
             let glob = glob.as_ref();
@@ -345,15 +344,15 @@ impl Protected {
         })
     }
 
-    /// Whether a change of this path, relative to the root of the repository, needs a person.
+    /// Whether a change of this path, relative to the repository's root, needs a person's approval.
     pub fn covers(&self, path: &Path) -> bool {
         let is_own_settings = path.to_string_lossy().to_lowercase() == OWN_SETTINGS;
         let last = self.own.iter().rev().find(|(_, glob)| glob.is_match(path));
         is_own_settings || last.map_or_else(|| is_steering(path), |(protects, _)| *protects)
     }
 
-    /// The protected ones among changed paths, as text, in order, each once. A rename counts on both
-    /// sides: the caller lists changes without following renames.
+    /// The protected paths among changed ones, as text, in order and without duplicates. Both sides
+    /// of a rename count, because the caller lists changes without following renames.
     pub fn among<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Vec<String> {
         let paths = paths.into_iter();
         let mut files: Vec<String> = paths
@@ -370,12 +369,12 @@ fn parse(glob: &str) -> Result<Glob, globset::Error> {
     GlobBuilder::new(glob).literal_separator(true).build()
 }
 
-/// The [protected](Protected::among) ones where no setting says more.
+/// The [protected](Protected::among) paths if no setting adds or exempts any.
 pub fn steering_files<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<String> {
     Protected::default().among(paths)
 }
 
-/// The names as part of a sentence: other people's text, so without markup, and not all of many.
+/// The names as part of a sentence, without markup and shortened, because they are foreign text.
 pub fn named(files: &[String]) -> String {
     let mut names: Vec<String> = files
         .iter()
@@ -388,7 +387,7 @@ pub fn named(files: &[String]) -> String {
     names.join(", ")
 }
 
-/// The paragraph in the description of a pull request; nothing where no steering file changed.
+/// The paragraph about changed steering files for a pull request's description; `None` if there are none.
 pub fn notice(files: &[String]) -> Option<String> {
     if files.is_empty() {
         return None;

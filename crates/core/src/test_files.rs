@@ -1,6 +1,6 @@
 //! Recognises test files by their names.
 
-/// Folders that hold tests, in any place.
+/// Names of folders that contain tests, at any depth.
 const FOLDERS: [&str; 7] = [
     "test",
     "tests",
@@ -10,16 +10,16 @@ const FOLDERS: [&str; 7] = [
     "testing",
     "e2e",
 ];
-/// How the names of test files end before their extension, and what they begin with.
+/// Endings of the names of test files before their extension, and prefixes of these names.
 const ENDINGS: [&str; 8] = [
     "_test", "_tests", ".test", ".tests", "_spec", ".spec", "-test", "-spec",
 ];
 const BEGINNINGS: [&str; 2] = ["test_", "conftest"];
-/// The same in languages that name files after classes.
+/// Endings of the names of test files in languages that name files after classes.
 const CLASS_ENDINGS: [&str; 5] = ["Test", "Tests", "TestCase", "Spec", "IT"];
 const CLASS_EXTENSIONS: [&str; 7] = ["java", "kt", "scala", "groovy", "cs", "swift", "php"];
 
-/// Whether a file of this path holds tests, as far as its name says.
+/// Whether a file contains tests, according to its path.
 pub fn is_test_file(path: &str) -> bool {
     let mut parts: Vec<&str> = path.split('/').collect();
     let Some(name) = parts.pop() else {

@@ -1,19 +1,19 @@
 //! Timestamps.
 //!
 //! Deadlines are stored as wall-clock times because a monotonic clock restarts with each process: a
-//! 24 h timeout measured on one would never expire after a restart.
+//! 24 h timeout that uses one would never expire across restarts.
 
 use crate::units::{Day, Period};
 pub use jiff::Timestamp;
 use std::time::Duration;
 
-/// `base + wait`, saturating at the end of representable time.
+/// Returns `base + wait`, limited to the end of representable time.
 pub fn after(base: Timestamp, wait: Duration) -> Timestamp {
     base.checked_add(wait).unwrap_or(Timestamp::MAX)
 }
 
-/// The time that a text names: the beginning of a date in UTC (`2026-11-01`), a time (`2026-11-01T08:00:00Z`),
-/// or a length of time before now (`7d`).
+/// Parses a time: the beginning of a date in UTC (`2026-11-01`), a time (`2026-11-01T08:00:00Z`),
+/// or a duration before now (`7d`).
 pub fn since(text: &str, now: Timestamp) -> Option<Timestamp> {
     if let Ok(period) = text.parse::<Period>() {
         return Some(now.checked_sub(period.get()).unwrap_or(Timestamp::MIN));

@@ -10,13 +10,13 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The schema keyword that says which of these a text must be.
+/// The schema keyword that names the unit of a text.
 pub(crate) const UNIT_KEYWORD: &str = "x-unit";
 
-/// Digits a single number may have: enough for any use, too few to overflow.
+/// The maximum number of digits of a number: enough for any use, and too few to overflow.
 const MAX_DIGITS: usize = 9;
 
-/// A length of time, such as `500ms`, `30s`, `2m`, `1h30m` or `7d`.
+/// A duration, such as `500ms`, `30s`, `2m`, `1h30m` or `7d`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Period(Duration);
@@ -32,18 +32,18 @@ impl Period {
         ("ms", 1),
     ];
 
-    /// The length of time, in whole milliseconds.
+    /// Creates a period from a duration, in whole milliseconds.
     pub fn new(duration: Duration) -> Self {
         let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         Self(Duration::from_millis(millis))
     }
 
-    /// The length of time.
+    /// Returns the duration.
     pub fn get(self) -> Duration {
         self.0
     }
 
-    /// Whether it is no time at all.
+    /// Whether the duration is zero.
     pub fn is_zero(self) -> bool {
         self.0.is_zero()
     }
@@ -60,7 +60,7 @@ impl FromStr for Period {
         };
         let mut millis = 0_u64;
         let mut rest = text;
-        // Units go down, so that `1h30m` is one length and `30m1h` or `1m1m` a slip.
+        // Units must descend: `1h30m` is a duration, and `30m1h` or `1m1m` is a typo.
         let mut units = Self::UNITS.iter();
         while !rest.is_empty() {
             let (number, after) = leading_number(rest).ok_or_else(not)?;
@@ -86,7 +86,7 @@ impl fmt::Display for Period {
         if rest == 0 {
             return f.write_str("0s");
         }
-        // Days are only read, never written: `24h` is what people say of a day's timeout.
+        // Days are accepted but never written: people say `24h` for a timeout of a day.
         for (unit, factor) in &Self::UNITS[1..] {
             let count = rest / factor;
             if count > 0 {
@@ -135,7 +135,7 @@ pub struct ByteSize(u64);
 impl ByteSize {
     const NAME: &str = "size";
     const EXAMPLE: &str = "4GiB";
-    /// From large to small, so that the shortest number is shown.
+    /// The units from large to small, so that the shortest number is shown.
     const UNITS: [(&str, u64); 9] = [
         ("TiB", 1 << 40),
         ("TB", 1_000_000_000_000),
@@ -148,12 +148,12 @@ impl ByteSize {
         ("B", 1),
     ];
 
-    /// So many bytes.
+    /// Creates a size from a number of bytes.
     pub fn new(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// How many bytes.
+    /// Returns the number of bytes.
     pub fn bytes(self) -> u64 {
         self.0
     }
@@ -224,12 +224,12 @@ impl Day {
     const NAME: &str = "day";
     const EXAMPLE: &str = "2026-11-01";
 
-    /// The day of an instant, in UTC.
+    /// The day of a time, in UTC.
     pub fn of(at: Timestamp) -> Self {
         Self(at.to_zoned(TimeZone::UTC).date())
     }
 
-    /// The instant it begins, in UTC.
+    /// The time at which it begins, in UTC.
     pub fn begins(self) -> Option<Timestamp> {
         let begins = self.0.to_zoned(TimeZone::UTC).ok()?;
         Some(begins.timestamp())
@@ -240,7 +240,7 @@ impl FromStr for Day {
     type Err = NotAUnit;
 
     fn from_str(text: &str) -> Result<Self, NotAUnit> {
-        // A date is also read from a time, whose time would be lost.
+        // A date also parses from a full time, which would lose the time of day.
         let date = text.parse::<Date>().ok();
         date.filter(|_| text.len() == Self::EXAMPLE.len())
             .map(Self)
@@ -287,7 +287,7 @@ impl JsonSchema for Day {
     }
 }
 
-/// Text that is not the unit it should be.
+/// Text that does not have the required unit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a {unit} such as `{example}`")]
 pub struct NotAUnit {
@@ -296,7 +296,7 @@ pub struct NotAUnit {
     example: &'static str,
 }
 
-/// Checks a text against the unit a schema names.
+/// Checks a text against the unit that a schema names.
 pub(crate) fn check(unit: &str, text: &str) -> Result<(), NotAUnit> {
     match unit {
         Period::NAME => text.parse::<Period>().map(drop),

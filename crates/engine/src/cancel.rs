@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The urgency of a cancellation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
-    /// TERM, then the grace, then KILL.
+    /// SIGTERM, then SIGKILL after the grace period.
     Graceful,
-    /// KILL now; the work is still kept.
+    /// SIGKILL now; the work is still saved.
     Now,
 }
 
@@ -32,7 +32,7 @@ impl CancelToken {
         Self::default()
     }
 
-    /// Asks for a stop. A weaker request after a stronger one changes nothing.
+    /// Requests a stop. A weaker request after a stronger one changes nothing.
     pub fn cancel(&self, urgency: Urgency) {
         let mut state = self.lock();
         if state.asked >= Some(urgency) {
@@ -44,12 +44,12 @@ impl CancelToken {
         }
     }
 
-    /// What was asked for so far.
+    /// The strongest request so far.
     pub fn asked(&self) -> Option<Urgency> {
         self.lock().asked
     }
 
-    /// Calls `waker` at every request from now on, and at once if one was already made, until the
+    /// Calls `waker` for every further request, and immediately if there was one already, until the
     /// guard is dropped.
     pub fn on_cancel(&self, waker: impl Fn(Urgency) + Send + 'static) -> CancelGuard {
         let mut state = self.lock();

@@ -10,7 +10,7 @@ use drive_core::Problem;
 use drive_core::ids::{DedupeKey, RunId};
 use drive_core::run::{Ask, Event, Request, Run};
 
-/// Starts, resumes and asks cruises, as their owner where no other process is.
+/// Starts and resumes cruises and sends them requests. This process owns a cruise if no other process does.
 #[derive(Clone, Copy)]
 pub struct CruiseService<'a> {
     /// The journal.
@@ -34,8 +34,8 @@ pub enum Reached {
     Advanced(Box<Run>),
 }
 
-/// Delivers requests, each under its name, to a cruise that a live process owns, and returns that
-/// process. `None` where no live process owns it: then whoever asks must act.
+/// Delivers requests, each under its key, to a cruise that a live process owns, and returns that
+/// process. `None` if no live process owns it; then the caller must act.
 pub fn tell_owner(
     journal: &Journal<'_>,
     whoami: &dyn Whoami,
@@ -104,7 +104,7 @@ impl<'a> CruiseService<'a> {
         Ok(resumed)
     }
 
-    /// Journals a request for whoever owns the cruise next.
+    /// Journals a request for the next owner of the cruise.
     pub fn tell(&self, run: &RunId, ask: Ask, name: &str) -> Result<(), Problem> {
         let event = Event::Asked { ask };
         self.journal.deliver(run, &event, &dedupe(name), None)?;
@@ -124,7 +124,8 @@ impl<'a> CruiseService<'a> {
             };
             self.executor(Until::Idle).fly(&lease)?;
             drop(lease);
-            // A process that asked before the lease was released saw an owner and relies on it.
+            // Another process may have sent a request before the lease was released; it saw an
+            // owner and relies on it.
             let now = self.journal.require(run)?;
             if now.outbox().next().is_none() || self.cancel.asked().is_some() {
                 return Ok(Reached::Advanced(Box::new(now)));
@@ -159,7 +160,7 @@ impl<'a> CruiseService<'a> {
 /// Results of [`CruiseService::resume_all`].
 #[derive(Debug, Default)]
 pub struct Resumed {
-    /// Cruises this process owned, as they ended or were detached.
+    /// Cruises that this process owned, after they ended or were detached.
     pub ended: Vec<Result<Run, Problem>>,
     /// Cruises that another process owns.
     pub owned: Vec<(RunId, Owner)>,

@@ -20,9 +20,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Scope, scope};
 use std::time::{Duration, Instant};
 
-/// How often the journal is read for events from other processes that did not ring.
+/// How often the journal is read for events from other processes that sent no signal.
 const PEEK: Duration = Duration::from_millis(250);
-/// The most events in one transaction: other writers wait for it.
+/// The maximum number of events in one transaction, because other writers wait for it.
 const MOST_WORDS: usize = 200;
 /// The shortest wait between two turns.
 const LEAST_WAIT: Duration = Duration::from_millis(1);
@@ -31,7 +31,7 @@ enum Message {
     /// A result, and the lease under which its effect was performed.
     Ended(RunId, LeaseToken, EffectKey, Box<EffectResult>),
     StopAsked,
-    /// Another process delivered something.
+    /// Another process delivered an event.
     Rung,
 }
 
@@ -40,17 +40,17 @@ pub(crate) struct Dispatch<'env> {
     executor: &'env Executor<'env>,
     flights: BTreeMap<RunId, OwnedRun<'env>>,
     dirty: BTreeSet<RunId>,
-    /// Children that only wait, for an owner that goes no further.
+    /// Children that only wait, for an owner that returns when idle.
     resting: BTreeSet<RunId>,
     ended: Vec<Result<Run, Problem>>,
-    /// How far the journal was read.
+    /// The journal's mark up to which it was read.
     mark: u64,
     peeked: Instant,
-    /// Whether another process delivered something since.
+    /// Whether another process delivered an event since.
     rung: bool,
     /// The number of the newest nudge that was read.
     heard: u64,
-    /// Runs whose pull request a nudge named, with its number, until they poll for it.
+    /// Runs whose pull request a nudge named, with the nudge's name, until they poll.
     hinted: BTreeMap<RunId, String>,
     wakes: u64,
     stopping: bool,
@@ -86,7 +86,7 @@ impl<'env> Dispatch<'env> {
         let rung = sender.clone();
         let wake = Box::new(move || drop(rung.send(Message::Rung)));
         let _listening = self.executor.journal.store.listen(wake);
-        // What was hinted at before is seen by the first look anyway.
+        // The first poll covers all earlier nudges.
         if let Some(hints) = self.executor.hints {
             let old = hints.log.newer_than(0, hints.repository);
             self.heard = old
@@ -191,7 +191,8 @@ impl<'env> Dispatch<'env> {
                         .cancel
                         .on_cancel(move |urgency| child.cancel(urgency)),
                 };
-                // A run that was asked to stop starts no agent; one that it decided before ends at once.
+                // A run that was asked to stop starts no agent; an agent that was decided earlier
+                // is cancelled at once.
                 if run.stop_asked && matches!(claimed.effect, Effect::RunAgent { .. }) {
                     cancel.cancel(Urgency::Graceful);
                 }
@@ -204,7 +205,7 @@ impl<'env> Dispatch<'env> {
                 });
             }
         }
-        // A run that builds, or one at a limit, waits for its children or for a person, without a timer.
+        // A cruise, or a run at a limit, waits for its children or for a person, without a timer.
         let is_waiting = matches!(run.flow, Flow::Cruise { .. }) || run.limit().is_some();
         let waits = (!run.timers.is_empty() || is_waiting)
             && run.is_active()
@@ -236,11 +237,11 @@ impl<'env> Dispatch<'env> {
                     self.settle(child, Err(lease_lost(child)));
                 }
                 match flight.parent {
-                    // Its new owner goes on with it.
+                    // The child's new owner continues it.
                     Some(parent) if problem.kind == Kind::LeaseLost => {
                         self.dirty.insert(parent);
                     }
-                    // Nobody would hear of a child that cannot go on.
+                    // Without its child, the parent would wait forever.
                     Some(parent) => self.settle(&parent, Err(problem)),
                     None => self.ended.push(Err(problem)),
                 }
@@ -248,7 +249,7 @@ impl<'env> Dispatch<'env> {
         }
     }
 
-    /// What came in together is journaled together.
+    /// Journals results that arrived together in one transaction.
     fn take(&mut self, messages: impl Iterator<Item = Message>) {
         let mut words = Vec::new();
         for message in messages {
@@ -274,12 +275,12 @@ impl<'env> Dispatch<'env> {
         self.stopping = true;
         self.dirty.extend(self.flights.keys().cloned());
         if self.executor.on_stop == OnStop::End {
-            // A run stops its own children first.
+            // A parent stops its own children first.
             let roots = self.flights.iter().filter(|(_, flight)| {
                 let parent = flight.parent.as_ref();
                 !parent.is_some_and(|parent| self.flights.contains_key(parent))
             });
-            // A run that goes on can be stopped again, by its next owner.
+            // The lease is part of the key, so that the next owner can stop the run again.
             let words = roots.filter_map(|(id, flight)| {
                 let dedupe = format!("cancel/{}", flight.lease.token().0);
                 self.word(id, Event::CancelAsked, dedupe)
@@ -299,8 +300,8 @@ impl<'env> Dispatch<'env> {
         let Some(flight) = self.flights.get_mut(id) else {
             return Ok(None);
         };
-        // A lease that was lost and taken again performs its effects anew: what an attempt under the
-        // old one came to is not the result of the new one.
+        // After a lease is lost and taken again, its effects are performed again: the result of an
+        // attempt under the old lease does not count.
         if flight.lease.token() != lease {
             return Ok(None);
         }
@@ -351,7 +352,8 @@ impl<'env> Dispatch<'env> {
         }
     }
 
-    /// Whether another request arrived between the poll and its delivery.
+    /// Whether the effect ended while its result was being delivered, so that the delivery is no
+    /// longer legal.
     fn is_overtaken(&self, word: &Word, problem: &Problem) -> bool {
         let Event::EffectEnded { key, .. } = &word.event else {
             return false;
@@ -374,13 +376,13 @@ impl<'env> Dispatch<'env> {
         wait.max(LEAST_WAIT)
     }
 
-    /// Reads what other processes delivered, also for runs whose agent works.
+    /// Reads deliveries of other processes, also for runs with a working agent.
     fn peek(&mut self) {
         if !std::mem::take(&mut self.rung) && self.peeked.elapsed() < PEEK {
             return;
         }
         self.peeked = Instant::now();
-        // A journal that cannot be read now is read again; one that is gone shows at the next write.
+        // A failed read is repeated; a missing journal is noticed at the next write.
         if let Ok(news) = self.executor.journal.store.news(self.mark) {
             self.mark = news.mark;
             for run in &news.runs {
@@ -388,7 +390,7 @@ impl<'env> Dispatch<'env> {
             }
             self.dirty.extend(news.runs);
         }
-        // Somebody else's child may be free by now.
+        // Another process may have released a child by now.
         let is_apart = |flight: &OwnedRun<'_>| {
             let mut children = flight.children.iter();
             children.any(|c| !self.flights.contains_key(c) && !self.resting.contains(c))
@@ -421,8 +423,8 @@ impl<'env> Dispatch<'env> {
         }
         let mut words = Vec::new();
         for (id, timer, owner) in due {
-            // The same timestamp can be due twice after the clock was set back, so each wake has its own
-            // number; the run ignores a timer that is not set.
+            // The same time can be due twice after the clock was set back, so each wake has its own
+            // number. The run ignores a timer that is not set.
             self.wakes += 1;
             let dedupe = format!("timer/{timer}/{owner}/{}", self.wakes);
             words.extend(self.word(&id, Event::Woken { timer }, dedupe));
@@ -467,7 +469,7 @@ impl Executor<'_> {
             .unwrap_or_else(|| self.journal.require(lease.run()))
     }
 
-    /// The same with many runs at once; one answer for each, in the order they ended.
+    /// Like `fly`, for many runs; returns one result for each, in the order they ended.
     pub fn fly_all(&self, leases: &[Lease<'_>]) -> Vec<Result<Run, Problem>> {
         Dispatch::new(self).fly(leases.iter().collect())
     }

@@ -1,8 +1,8 @@
 //! Performs the effects that runs decided and delivers their results.
 //!
-//! One dispatcher serialises everything that happens to its runs, be it one or a thousand; each
-//! effect runs on its own thread. Everything that matters is durable: after a kill at any moment
-//! the next owner finds the same pending effects and the same timers.
+//! One dispatcher serialises all events of its runs, whether one or a thousand; each effect runs on
+//! its own thread. Everything that matters is durable: after a kill at any moment the next owner
+//! finds the same pending effects and the same timers.
 
 use crate::cancel::CancelToken;
 use crate::journal::Journal;
@@ -19,46 +19,46 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Performs effects.
 pub trait Performer: Sync {
     /// Performs one effect. It may have been performed before (`task.attempt > 1`): then the
-    /// performer asks the world first.
+    /// performer first checks whether it was.
     fn perform(&self, task: &Task<'_>) -> Result<EffectResult, Problem>;
 
-    /// A run has changed. What is shown of it elsewhere is brought up to date.
+    /// Updates what shows the state of a changed run elsewhere.
     fn changed(&self, run: &Run) {
         let _ = run;
     }
 
-    /// The pull requests on which something happened that their runs do not know yet.
+    /// The pull requests with changes that their runs do not know yet.
     fn touched(&self) -> BTreeSet<PrNumber> {
         BTreeSet::new()
     }
 }
 
-/// One effect to perform, and how to journal notes meanwhile.
+/// An effect to perform, with a way to journal notes meanwhile.
 pub struct Task<'a> {
     /// The run as it was when the effect was claimed.
     pub run: &'a Run,
     /// The effect.
     pub claimed: &'a Claimed,
-    /// Asks the performer to stop.
+    /// The token with which the performer is asked to stop.
     pub cancel: &'a CancelToken,
     say: &'a (dyn Fn(Event, DedupeKey) -> Result<(), Problem> + Sync),
     load: &'a (dyn Fn(&RunId) -> Result<Run, Problem> + Sync),
 }
 
 impl Task<'_> {
-    /// Another run, as it is now.
+    /// The current state of another run.
     pub fn require_run(&self, run: &RunId) -> Result<Run, Problem> {
         (self.load)(run)
     }
 
-    /// Journals a process before it executes anything. An error means: do not start it.
+    /// Journals a process before it executes anything. If this fails, the process must not be started.
     pub fn process_started(&self, identity: ProcessIdentity) -> Result<(), Problem> {
         let key = self.claimed.key.clone();
         let dedupe = DedupeKey::new(format!("process/{key}/{}", self.claimed.attempt));
         (self.say)(Event::ProcessStarted { key, identity }, dedupe)
     }
 
-    /// Journals something worth remembering; `number` tells the notes of one attempt apart.
+    /// Journals a note; `number` distinguishes the notes of one attempt.
     pub fn note(&self, number: u32, note: Note) -> Result<(), Problem> {
         let key = self.claimed.key.clone();
         let dedupe = DedupeKey::new(format!("note/{key}/{}/{number}", self.claimed.attempt));
@@ -96,23 +96,23 @@ pub struct Hints<'a> {
 /// When an owner returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// Until it has ended.
+    /// When the run has ended.
     Ended,
-    /// Until the run only waits for a timer or a person.
+    /// When the run only waits for a timer or a person.
     Idle,
 }
 
 /// What a cancellation means for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnStop {
-    /// It ends, and keeps its work.
+    /// The run ends, and its work is saved.
     End,
     /// Its owner detaches: the next owner starts unfinished effects again.
     LetGo,
 }
 
 impl Executor<'_> {
-    /// A performer that panics has failed, and takes nothing else with it.
+    /// Performs one effect. A panic of the performer becomes a failure of this effect alone.
     pub(crate) fn perform(
         &self,
         lease: &Lease<'_>,

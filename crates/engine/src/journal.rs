@@ -1,5 +1,5 @@
-//! [`Journal::deliver`]: stores an event and its consequences in one transaction. Durable once it
-//! returns.
+//! [`Journal::deliver`]: stores an event and its consequences in one transaction. The event is
+//! durable when it returns.
 
 use crate::ports::{Append, Appended, Clock, LeaseToken, Store};
 use drive_core::ids::{DedupeKey, RunId};
@@ -22,7 +22,7 @@ pub struct Word {
     pub run: RunId,
     /// The event.
     pub event: Event,
-    /// What makes it the same event when it comes again.
+    /// The key that identifies the event when it is delivered again.
     pub dedupe: DedupeKey,
     /// The owner's lease.
     pub fence: LeaseToken,
@@ -48,7 +48,7 @@ impl Journal<'_> {
         self.store.append(&append, step)
     }
 
-    /// The same for many events at once, each under its owner's lease: one wait for the disk.
+    /// Delivers many events in one durable write, each under its owner's lease.
     pub fn deliver_all(&self, words: &[Word]) -> Result<Vec<Result<Appended, Problem>>, Problem> {
         let at = self.clock.now();
         let appends: Vec<Append<'_>> = words
@@ -64,7 +64,7 @@ impl Journal<'_> {
         self.store.append_all(&appends, step)
     }
 
-    /// The state of a run that must be there.
+    /// The state of a run, which must exist.
     pub fn require(&self, run: &RunId) -> Result<Run, Problem> {
         self.store.load(run)?.ok_or_else(|| {
             Problem::new(Kind::UnknownRun, format!("no run `{run}`"))

@@ -9,12 +9,12 @@ use drive_core::time::{Timestamp, after};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a lease lives without a heartbeat.
+/// How long a lease is valid without a heartbeat.
 pub const LEASE_TTL: Duration = Duration::from_secs(60);
-/// How often the heart beats: two beats may be missed.
+/// The interval between heartbeats; two may be missed.
 pub const HEARTBEAT: Duration = Duration::from_secs(20);
 
-/// This process, as other processes see it.
+/// The identity of this process, and the state of others.
 pub trait Whoami: Send + Sync {
     /// This process as an owner.
     fn owner(&self) -> Owner;
@@ -22,7 +22,7 @@ pub trait Whoami: Send + Sync {
     fn liveness(&self, owner: &Owner) -> Liveness;
 }
 
-/// A lease that is ours until it is dropped or lost.
+/// A lease that this process holds until it is dropped or lost.
 pub struct Lease<'a> {
     store: &'a dyn Store,
     clock: &'a dyn Clock,
@@ -65,8 +65,9 @@ impl<'a> Lease<'a> {
         self.token
     }
 
-    /// Beats once, unless the last beat is young: each one waits for the disk. `false` when the
-    /// lease was lost; a problem when it could not be renewed for so long that it is about to be.
+    /// Renews the lease, unless that was done recently, because each renewal waits for the disk.
+    /// Returns `false` if the lease was lost, and a problem if renewing failed for so long that the
+    /// lease is about to expire.
     pub fn beat(&self) -> Result<bool, Problem> {
         let now = self.clock.now();
         let mut last = self
@@ -84,7 +85,7 @@ impl<'a> Lease<'a> {
                 *last = now;
                 Ok(held)
             }
-            // A disk that is full for a moment ends nobody's work.
+            // A disk that is full for a moment must not stop the work.
             Err(_) if now < after(*last, LEASE_TTL - HEARTBEAT) => Ok(true),
             Err(problem) => Err(problem),
         }
@@ -93,12 +94,12 @@ impl<'a> Lease<'a> {
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        // A lease that cannot be given back now runs out by itself.
+        // A lease that cannot be released now expires by itself.
         let _ = self.store.release(&self.run, self.token);
     }
 }
 
-/// The owner of a run that is not proven dead. A child is owned by the owner of its root.
+/// The owner of a run, unless it is proven dead. A child has the owner of its root.
 pub fn living_owner(
     store: &dyn Store,
     whoami: &dyn Whoami,
@@ -108,8 +109,7 @@ pub fn living_owner(
     Ok(owner.filter(|owner| whoami.liveness(owner) != Liveness::Dead))
 }
 
-/// How a run stands when it is known whether a process owns it: nothing works or comes by itself in a
-/// run that nobody owns.
+/// The standing of a run, considering whether a process owns it: without an owner nothing happens in it.
 pub fn with_owner(
     store: &dyn Store,
     whoami: &dyn Whoami,
@@ -126,7 +126,7 @@ pub fn with_owner(
     Ok(its.without_owner(run))
 }
 
-/// The clear answer a second process gets.
+/// The problem that a second process gets: who owns the run.
 pub fn held_by(run: &RunId, owner: &Owner, whoami: &dyn Whoami) -> Problem {
     let machine = if owner.machine == whoami.owner().machine {
         String::new()

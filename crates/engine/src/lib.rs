@@ -1,6 +1,6 @@
 //! Ports, journal-then-act, recovery, and the service behind each command.
 //!
-//! No concrete tool is named here: git, GitHub, SQLite and the agents are adapters.
+//! This crate names no concrete tool: git, GitHub, SQLite and the agents are adapters.
 
 pub mod cancel;
 pub mod cruise;

@@ -10,20 +10,20 @@ use drive_core::Problem;
 use drive_core::ids::DedupeKey;
 use drive_core::run::{Event, Run};
 
-/// The most unfinished runs that one command recovers.
+/// How many unfinished runs one command recovers at most.
 const SWEEP_LIMIT: u32 = 10_000;
 
-/// What was done about the runs of dead owners.
+/// The results of recovering runs of dead owners.
 #[derive(Debug, Default)]
 pub struct Recovered {
-    /// Runs that were brought to their end, as they ended.
+    /// Runs that were ended.
     pub ended: Vec<Run>,
-    /// Runs that could not be brought to their end now, and why.
+    /// Runs that could not be ended now, with the reason.
     pub failed: Vec<(Run, Problem)>,
 }
 
-/// Brings every run whose owner is proven dead to its end. Runs of living owners, and of owners
-/// that cannot be asked, are left alone.
+/// Ends every run whose owner is proven dead. Runs whose owner is alive, or cannot be checked, are
+/// left alone.
 pub fn sweep(
     journal: Journal<'_>,
     whoami: &dyn Whoami,
@@ -32,7 +32,7 @@ pub fn sweep(
 ) -> Result<Recovered, Problem> {
     let mut recovered = Recovered::default();
     for run in journal.store.list(RunFilter::Active, SWEEP_LIMIT)? {
-        // It goes on with its next owner.
+        // The run continues with its next owner.
         if run.outlives_its_owner() && !is_orphan(journal, &run)? {
             continue;
         }
@@ -58,7 +58,7 @@ pub fn sweep(
     Ok(recovered)
 }
 
-/// Hands over the notices of runs that ended just before their owner was killed.
+/// Sends the notices of runs that ended right before their owner was killed.
 fn tell_the_rest(
     journal: Journal<'_>,
     whoami: &dyn Whoami,
@@ -78,7 +78,7 @@ fn tell_the_rest(
             until: Until::Ended,
             hints: None,
         };
-        // A notice that cannot be handed over now is no reason for this command to fail.
+        // A notice that cannot be sent now must not make this command fail.
         let _ = executor.fly(&lease);
     }
     Ok(())
@@ -90,7 +90,7 @@ fn bring_to_end(
     executor: &Executor<'_>,
 ) -> Result<Option<Run>, Problem> {
     let run = journal.require(lease.run())?;
-    // It may have ended between the listing and the lease.
+    // The run may have ended between the listing and the lease.
     if !run.is_active() {
         return Ok(None);
     }
@@ -104,7 +104,7 @@ fn bring_to_end(
     executor.fly(lease).map(Some)
 }
 
-/// Whether the parent of a child run has ended or is gone, so that nothing continues the child.
+/// Whether the parent of a child run has ended or no longer exists, so that nothing continues the child.
 fn is_orphan(journal: Journal<'_>, run: &Run) -> Result<bool, Problem> {
     let Some(parent) = run.parent() else {
         return Ok(false);

@@ -1,5 +1,5 @@
-//! Continues a run that was stopped, lost its owner or used up its budget, and gives more to do to one
-//! that ended.
+//! Continues a run that was stopped, lost its owner or used up its budget, and gives a new task to
+//! one that ended.
 
 use crate::cancel::CancelToken;
 use crate::executor::{Executor, OnStop, Performer, Until};
@@ -13,8 +13,8 @@ use drive_core::run::{
     Event, NotContinuable, NotResumable, OutcomeStatus, Run, require_continuable, require_resumable,
 };
 
-/// Fails unless the run can go on with so much more budget, and has no live owner. One that cannot be
-/// asked keeps the run until its lease expires: the lease tells.
+/// Fails unless the run can continue with this additional budget and has no live owner. An owner
+/// that cannot be checked keeps the run until its lease expires.
 pub fn check(
     run: &Run,
     granted: Option<Budget>,
@@ -25,7 +25,7 @@ pub fn check(
     require_resumable(run, granted).map_err(|why| refused(run, why))
 }
 
-/// The same for a run that is given more to do.
+/// Like `check`, for a run that gets a new task.
 pub fn check_more(run: &Run, journal: Journal<'_>, whoami: &dyn Whoami) -> Result<(), Problem> {
     require_unowned(run, journal, whoami)?;
     require_continuable(run).map_err(|why| not_continued(run, why))
@@ -39,7 +39,7 @@ fn require_unowned(run: &Run, journal: Journal<'_>, whoami: &dyn Whoami) -> Resu
     }
 }
 
-/// Lets a run go on, as its owner, and executes it to its end.
+/// Continues a run as its owner, and executes it to its end.
 pub fn resume(
     run: &RunId,
     granted: Option<Budget>,
@@ -56,7 +56,7 @@ pub fn resume(
     fly(&event, &lease, journal, whoami, performer, cancel)
 }
 
-/// Gives a run that ended more to do on its branch, as its owner, and executes it to its end.
+/// Gives an ended run a new task on its branch, as its owner, and executes it to its end.
 pub fn give_more(
     run: &RunId,
     task: String,

@@ -1,17 +1,17 @@
-//! Removes a transient sandbox at the end of its scope, also on panic and early return.
+//! Removes a transient sandbox at the end of its scope, even on panic or early return.
 
 use crate::ports::{Removal, Sandboxes};
 use drive_core::Problem;
 use drive_core::sandbox::{Sandbox, SandboxSpec};
 
-/// Owns a sandbox for the length of a scope.
+/// Owns a sandbox for the duration of a scope.
 pub struct SandboxGuard<'a> {
     sandboxes: &'a dyn Sandboxes,
     sandbox: Option<Sandbox>,
 }
 
 impl<'a> SandboxGuard<'a> {
-    /// Creates a sandbox that goes when the guard does.
+    /// Creates a sandbox that is removed with the guard.
     pub fn create(sandboxes: &'a dyn Sandboxes, spec: &SandboxSpec) -> Result<Self, Problem> {
         let sandbox = sandboxes.create(spec)?;
         Ok(Self {
@@ -25,7 +25,7 @@ impl<'a> SandboxGuard<'a> {
         self.sandbox.as_ref()
     }
 
-    /// Removes it now, and tells what was kept.
+    /// Removes the sandbox now, and returns what was saved.
     pub fn remove(mut self) -> Result<Removal, Problem> {
         match self.sandbox.take() {
             Some(sandbox) => self.sandboxes.remove(&sandbox),
@@ -36,7 +36,7 @@ impl<'a> SandboxGuard<'a> {
         }
     }
 
-    /// Lets it live on, as `--keep` asks.
+    /// Keeps the sandbox, as `--keep` asks.
     pub fn release(mut self) -> Option<Sandbox> {
         self.sandbox.take()
     }
@@ -45,7 +45,7 @@ impl<'a> SandboxGuard<'a> {
 impl Drop for SandboxGuard<'_> {
     fn drop(&mut self) {
         if let Some(sandbox) = self.sandbox.take() {
-            // Nobody is left to tell; what could not be done now, the next sweep does and reports.
+            // Nobody receives a result here; the next sweep repeats and reports what fails.
             let _ = self.sandboxes.remove(&sandbox);
         }
     }

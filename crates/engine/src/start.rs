@@ -14,7 +14,7 @@ use drive_core::run::{AfterEnd, Event, Publish, Request, Run, RunKind};
 use drive_core::settings::{Settings, TeamMode};
 use std::path::PathBuf;
 
-/// Longest task in bytes: more than any agent accepts on its standard input.
+/// The longest task in bytes; it is more than any agent accepts on standard input.
 pub const LONGEST_TASK: usize = 8 * 1024 * 1024;
 
 /// What the user asked for.
@@ -26,13 +26,13 @@ pub struct SpawnOrder {
     pub task: String,
     /// A folder of the repository.
     pub repo: PathBuf,
-    /// Revision to start from; `None` is the commit that is checked out.
+    /// Revision to start from; `None` is the checked-out commit.
     pub base: Option<String>,
     /// Branch to create; `None` derives a name from the task.
     pub branch: Option<BranchName>,
     /// Name of the agent in the settings.
     pub agent: String,
-    /// Permission escalations allowed.
+    /// How many permission requests are allowed.
     pub max_escalations: u32,
     /// Whether to open a pull request.
     pub publish: Publish,
@@ -40,7 +40,7 @@ pub struct SpawnOrder {
     pub after_end: AfterEnd,
 }
 
-/// Checks an order and turns it into a request under these settings. Creates nothing.
+/// Checks an order and converts it to a request with these settings. Creates nothing.
 pub fn request(
     order: SpawnOrder,
     settings: &Settings,
@@ -96,8 +96,8 @@ pub fn request(
     })
 }
 
-/// Refuses the name of a branch that the remote has: it is not the run's to move. A remote that cannot
-/// be asked refuses nothing here: what a run publishes over is checked before it begins.
+/// Refuses a branch name that exists on the remote, because the run must not move that branch. If the remote
+/// cannot be read, nothing is refused here; a run that publishes checks the remote before it begins.
 fn require_free(
     history: &dyn VersionControl,
     place: Place<'_>,
@@ -143,7 +143,7 @@ pub fn execute(
     performer: &dyn Performer,
     cancel: &CancelToken,
 ) -> Result<Run, Problem> {
-    // The lease comes first, so that recovery in another process never takes this run for an orphan.
+    // The lease is taken first, so that recovery in another process never mistakes this run for an orphan.
     let lease = Lease::acquire(journal.store, journal.clock, whoami, run)?
         .map_err(|owner| held_by(run, &owner, whoami))?;
     let is_cruise = matches!(request.kind, RunKind::Cruise(_) | RunKind::Build(_));
@@ -167,7 +167,7 @@ pub fn execute(
     .fly(&lease)
 }
 
-/// Refuses `--no-pr` where the flow works over a pull request.
+/// Refuses `--no-pr` if the flow needs a pull request.
 fn require_pull_request(order: &SpawnOrder) -> Result<(), Problem> {
     match &order.kind {
         RunKind::Team(terms)
@@ -188,7 +188,7 @@ fn require_pull_request(order: &SpawnOrder) -> Result<(), Problem> {
     }
 }
 
-/// Refuses an empty or too long task. Front ends call it first.
+/// Refuses a task that is empty or too long. Front ends call it first.
 pub fn check_task(task: &str) -> Result<(), Problem> {
     if task.trim().is_empty() {
         return Err(Problem::new(Kind::TaskEmpty, "the task is empty").hint(

@@ -7,16 +7,16 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that may wait for the child before a writer blocks.
+/// How many bytes may wait for the child before a writer blocks.
 const CAPACITY: usize = 1 << 20;
 
 #[derive(Default)]
 struct Queue {
     frames: VecDeque<Vec<u8>>,
     bytes: usize,
-    /// No more frames will come.
+    /// Whether the writer has finished.
     finished: bool,
-    /// The reader is gone.
+    /// Whether the reader is gone.
     gone: bool,
 }
 
@@ -61,13 +61,13 @@ pub fn stdin_channel() -> (StdinWriter, StdinSource) {
     )
 }
 
-/// Writes to the child. Dropping it is the end of its input.
+/// Writes to the child. Dropping it ends the child's input.
 pub struct StdinWriter {
     shared: Arc<Shared>,
 }
 
 impl StdinWriter {
-    /// Queues bytes. Blocks while the queue is full; fails once the reader is gone.
+    /// Queues bytes. Blocks while the queue is full; fails after the reader has ended.
     pub fn send(&self, bytes: impl Into<Vec<u8>>) -> Result<(), StdinClosed> {
         let bytes = bytes.into();
         let mut queue = self.shared.lock();
@@ -91,7 +91,7 @@ impl Drop for StdinWriter {
     }
 }
 
-/// What the runner takes from. Clones take from the same queue.
+/// The end that the runner reads from. Clones read from the same queue.
 #[derive(Clone)]
 pub struct StdinSource {
     shared: Arc<Shared>,

@@ -1,5 +1,5 @@
-//! Stops a run on a person's request: its owner saves the work and ends it, or this process does where
-//! no process owns it.
+//! Stops a run on a person's request: its owner, or this process if there is none, saves the work
+//! and ends it.
 
 use crate::cancel::CancelToken;
 use crate::executor::{Executor, OnStop, Performer, Until};
@@ -12,14 +12,14 @@ use drive_core::run::{Event, Run};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long the owner may take: its agent gets a grace to end, and its work is saved.
+/// How long to wait for the owner, whose agent gets a grace period and whose work is saved.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 /// How often the journal is read meanwhile.
 const GLANCE: Duration = Duration::from_millis(100);
 
 /// Asks a run to stop and waits up to `patience` until it has ended. `name` makes the delivery
-/// idempotent. No process is signalled: its owner reads the request in the journal, and an owner that
-/// dies meanwhile is replaced by this process.
+/// idempotent. No process gets a signal: the owner reads the request in the journal, and if it dies
+/// meanwhile, this process replaces it.
 pub fn stop(
     run: &RunId,
     name: &str,
@@ -67,7 +67,7 @@ pub fn stop(
     }
 }
 
-/// The lease of a run that no live process owns.
+/// The lease of a run without a live owner.
 fn free_lease<'a>(
     run: &RunId,
     journal: Journal<'a>,

@@ -1,7 +1,7 @@
 //! Delivers messages between parents and children to the other run's journal.
 //!
-//! Every message has a key that is the same for each attempt, so a crash after the delivery and before
-//! its result repeats nothing.
+//! Every attempt to deliver a message uses the same key, so a crash between the delivery and its
+//! result repeats nothing.
 
 use crate::journal::Journal;
 use drive_core::ids::{DedupeKey, EffectKey, RunId};
@@ -10,8 +10,8 @@ use drive_core::run::{EffectResult, Event, RunMessage};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// How often a delivery is tried, and the pause between two tries. A longer outage of the journal keeps
-/// the failure out of it as well: then the next owner delivers.
+/// How often a delivery is tried, and the pause between two tries. If the journal is unavailable
+/// for longer, the failure cannot be stored either, and the next owner delivers.
 const MOST_TRIES: u32 = 4;
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -33,7 +33,7 @@ pub(crate) fn deliver(
         }
         RunMessage::StopRun => (Event::CancelAsked, format!("stop/{from}/{key}")),
         RunMessage::ReportToParent { report } => {
-            // A report must not bring a run into being whose journal is gone.
+            // A report must not create a run whose journal is gone.
             journal.require(to)?;
             let event = Event::ChildReported {
                 child: from.clone(),
@@ -49,8 +49,8 @@ pub(crate) fn deliver(
             Ok(_) => return Ok(EffectResult::Delivered),
             Err(problem) => problem,
         };
-        // A parent that is never told waits for ever, so a journal that is busy or a disk that is full
-        // for a moment is tried again.
+        // A parent that gets no report waits forever, so the delivery is retried if the journal is
+        // busy or the disk is full for a moment.
         tries += 1;
         if tries >= MOST_TRIES || problem.kind == Kind::IllegalEvent {
             return Err(problem);

@@ -1,5 +1,5 @@
-//! Servers and worlds that simulate the real ones, for tests. Never linked into a release binary.
-// GitHub's objects are wide, and `json!` recurses once for each field.
+//! Simulated servers and a simulated world for tests. Never linked into a release binary.
+// GitHub's objects are wide, and `json!` recurses once per field.
 #![recursion_limit = "256"]
 
 pub mod forge_contract;

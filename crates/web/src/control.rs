@@ -4,42 +4,42 @@ use drive_core::Problem;
 use drive_core::agent::Budget;
 use drive_core::ids::{CommitSha, PrNumber, RunId, TaskId};
 
-/// Carries out what a person asked for.
+/// Performs the actions that a person requests.
 pub trait Control: Send + Sync {
-    /// Delivers it to whoever can act. A problem says what to run where nobody can.
+    /// Delivers the action to the process that can perform it. If there is none, the problem names a command.
     fn act(&self, action: Action) -> Result<Acted, Problem>;
 }
 
-/// Something was delivered.
+/// The result of a delivered action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acted {
-    /// The process that acts on it; `None` where it is done already.
+    /// The process that performs it; `None` if it is done already.
     pub pid: Option<u32>,
 }
 
-/// What a person asked for.
+/// An action that a person requested.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Something about a run.
+    /// An action on a run.
     Run {
         /// The run.
         id: RunId,
-        /// What to do with it.
+        /// The action.
         act: RunAct,
     },
-    /// Something about a pull request of the local forge.
+    /// An action on a pull request of the local forge.
     Pull {
         /// The pull request's number.
         number: PrNumber,
-        /// What to do with it.
+        /// The action.
         act: PullAct,
     },
 }
 
-/// What can be asked of a run.
+/// Actions on a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunAct {
-    /// Approve its plan, at the commit that the page showed.
+    /// Approve its plan at the commit that the page showed.
     Approve {
         /// The commit.
         head: CommitSha,
@@ -78,7 +78,7 @@ pub enum RunAct {
     Cleanup,
 }
 
-/// What can be asked of a pull request of the local forge.
+/// Actions on a pull request of the local forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PullAct {
     /// Comment on it.
@@ -86,7 +86,7 @@ pub enum PullAct {
         /// The text.
         text: String,
     },
-    /// Approve it, at the commit that the page showed.
+    /// Approve it at the commit that the page showed.
     Approve {
         /// The commit.
         head: CommitSha,

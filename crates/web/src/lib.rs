@@ -1,6 +1,6 @@
 //! The dashboard, the webhook receiver, and their HTTP server.
 //!
-//! Stores nothing itself: everything durable goes through the engine's ports.
+//! This crate stores nothing itself: all durable data goes through the engine's ports.
 
 mod connections;
 pub mod control;

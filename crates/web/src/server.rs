@@ -1,4 +1,4 @@
-//! The HTTP server: its own thread, on loopback by default, with a clean stop.
+//! The HTTP server, which runs in its own thread, listens on loopback by default, and stops cleanly.
 
 use crate::connections::{BoundedListener, Limits, Ticket};
 use axum::Router;
@@ -15,10 +15,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// How long requests under way may take to end after a stop was asked for.
+/// How long active requests may take to end after a stop was requested.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Pages made at once: each may ask the database and git.
+/// The maximum number of pages that are rendered at once: each may use the database and git.
 const BLOCKING_THREADS: usize = 4;
 
 /// The address to listen on.
@@ -29,22 +29,22 @@ pub enum Listen {
         /// The port; 0 takes any free one.
         port: u16,
     },
-    /// On an address others may reach. Somebody asked for it by name.
+    /// On an address that other machines may reach. The user chose it explicitly.
     Exposed(SocketAddr),
 }
 
-/// Whether the user wants to be reached from other machines.
+/// Whether the user allows access from other machines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Exposure {
-    /// Only from this machine.
+    /// Only this machine has access.
     #[default]
     Unasked,
-    /// The user asked for it.
+    /// The user allowed it.
     Wanted,
 }
 
 impl Listen {
-    /// What an address given by a user means. One that others may reach needs their consent.
+    /// Interprets an address that a user passed. One that other machines may reach needs `exposure`.
     pub fn parse(address: SocketAddr, exposure: Exposure) -> Result<Self, Problem> {
         if address.ip() == Ipv4Addr::LOCALHOST {
             return Ok(Listen::Loopback {
@@ -78,12 +78,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts serving. The address is taken when this returns.
+    /// Starts the server. When this returns, it is listening.
     pub fn start(listen: Listen, router: Router) -> Result<Self, Problem> {
         Self::start_within(listen, router, Limits::default())
     }
 
-    /// Like `start`, within other limits.
+    /// Like `start`, with other limits.
     pub fn start_within(listen: Listen, router: Router, limits: Limits) -> Result<Self, Problem> {
         let wanted = listen.address();
         let cannot = |error: io::Error| {
@@ -103,7 +103,7 @@ impl Server {
         let thread = std::thread::Builder::new()
             .name("drive-web".to_owned())
             .spawn(move || {
-                // A server that fails while running has lost its socket: nothing is left to do.
+                // A server that fails while running has lost its socket: nothing can be done.
                 let _ = runtime.block_on(serve(listener, router, limits, stopped));
                 runtime.shutdown_timeout(STOP_PATIENCE);
             })
@@ -115,7 +115,7 @@ impl Server {
         })
     }
 
-    /// Whether it still serves.
+    /// Whether it is still running.
     pub fn is_running(&self) -> bool {
         self.thread
             .as_ref()
@@ -167,8 +167,8 @@ async fn serve(
     }
 }
 
-/// Tells the connection how far its request is. A connection serves one request: its deadlines then
-/// need no reset, and no idle connection keeps a slot.
+/// Reports the progress of a request to its connection. A connection serves only one request: so
+/// its deadlines need no reset, and no idle connection keeps a slot.
 async fn follow(
     ConnectInfo(ticket): ConnectInfo<Ticket>,
     request: Request,

@@ -1,7 +1,7 @@
 //! Dashboard sessions: browsers that followed a one-time link.
 //!
-//! The link sets a cookie that scripts cannot read and that no other site can make a browser send.
-//! What proves a form is derived from it, so nothing more is stored.
+//! The link sets a cookie that scripts cannot read, and that browsers do not send with requests
+//! from other sites. The token in forms is derived from it, so nothing else is stored.
 
 use axum::http::HeaderMap;
 use axum::http::header::{COOKIE, HOST, ORIGIN};
@@ -13,15 +13,15 @@ use subtle::ConstantTimeEq;
 const NAME: &str = "drive-session";
 /// How long a browser keeps it.
 const MAX_AGE_SECS: u32 = 30 * 24 * 60 * 60;
-/// Characters of a secret: 32 bytes in hexadecimal.
+/// The length of a secret: 32 bytes in hexadecimal.
 const SECRET: usize = 64;
 
-/// One-time codes and the sessions that follow from them. Only hashes are stored.
+/// One-time codes and the sessions created with them. Only hashes are stored.
 pub trait Logins: Send + Sync {
     /// Uses up a code and returns the secret of a new session; `None` for a code that is unknown,
     /// expired or used.
     fn redeem(&self, code: &str) -> Result<Option<String>, Problem>;
-    /// Whether a session of this secret exists and has not expired.
+    /// Whether a session with this secret exists and has not expired.
     fn is_session(&self, secret: &str) -> Result<bool, Problem>;
 }
 
@@ -33,7 +33,7 @@ pub fn stored_hash(secret: &str) -> String {
     hex(&hash.finalize())
 }
 
-/// Whether a stored hash is that of a secret, in a time that tells nothing of either.
+/// Compares a stored hash with that of a secret, in constant time.
 pub fn is_stored_hash_of(stored: &str, secret: &str) -> bool {
     stored
         .as_bytes()
@@ -48,7 +48,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// The session that a request claims to have, not checked yet.
+    /// The session that a request claims to have; unchecked.
     pub(crate) fn claimed(headers: &HeaderMap) -> Option<Self> {
         let cookies = headers.get_all(COOKIE).iter();
         let cookies = cookies.filter_map(|value| value.to_str().ok());
@@ -68,13 +68,13 @@ impl Session {
         &self.secret
     }
 
-    /// The header that gives it to a browser.
+    /// The header that sets the cookie.
     pub(crate) fn cookie(&self) -> String {
         let secret = &self.secret;
         format!("{NAME}={secret}; Path=/; Max-Age={MAX_AGE_SECS}; HttpOnly; SameSite=Strict")
     }
 
-    /// What every form of this session carries. It does not reveal the secret.
+    /// The token in every form of this session. It does not reveal the secret.
     pub(crate) fn form_token(&self) -> String {
         let mut hash = Sha256::new();
         hash.update(b"drive form\0");
@@ -88,7 +88,7 @@ impl Session {
     }
 }
 
-/// Whether a text can be a secret of ours.
+/// Whether a text has the form of a secret.
 pub(crate) fn is_secret(text: &str) -> bool {
     text.len() == SECRET && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
@@ -111,7 +111,7 @@ pub(crate) fn is_from_here(headers: &HeaderMap) -> bool {
         && fetch_site(headers).is_none_or(|site| site == "same-origin")
 }
 
-/// Whether a person followed a link of another site, with which a strict cookie is not sent.
+/// Whether a person followed a link from another site, so that a strict cookie is not sent.
 pub(crate) fn is_from_elsewhere(headers: &HeaderMap) -> bool {
     matches!(fetch_site(headers), Some("cross-site" | "same-site"))
         && headers
@@ -119,7 +119,7 @@ pub(crate) fn is_from_elsewhere(headers: &HeaderMap) -> bool {
             .is_some_and(|mode| mode == "navigate")
 }
 
-/// Whether a browser only prepares for a visit that may not come.
+/// Whether a browser only prefetches the page.
 pub(crate) fn is_prefetch(headers: &HeaderMap) -> bool {
     ["sec-purpose", "purpose", "x-moz"]
         .iter()

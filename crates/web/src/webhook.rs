@@ -1,11 +1,11 @@
 //! The webhook receiver.
 //!
 //! It authenticates the sender and answers before it does any work: a thread deduplicates the
-//! delivery and nudges the process that polls. A delivery is only a hint, so one that is lost,
-//! duplicated or replayed changes only when the next poll happens.
+//! delivery and nudges the process that polls. A delivery is only a hint, so a lost, duplicated or
+//! replayed one only changes when the next poll happens.
 //!
-//! What the headers alone show to be none of GitHub's is refused before its body is read. A body is
-//! checked while it arrives, and only that of an event drive reads is kept until then.
+//! If the headers alone show that a request is not from GitHub, it is refused before its body is
+//! read. A body is checked while it arrives, and kept only if drive handles its event.
 
 use crate::connections::{Limits, Ticket};
 use axum::Router;
@@ -24,27 +24,27 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 
 /// The path for deliveries.
 pub const PATH: &str = "/webhooks/github";
-/// GitHub sends no payload larger than this.
+/// The maximum size of a payload that GitHub sends.
 pub const BODY_BYTES: usize = 25 * 1024 * 1024;
 
-/// Nudges that wait for the thread.
+/// The maximum number of nudges that wait for the thread.
 const QUEUE: usize = 1024;
-/// Longer ids are none of GitHub's.
+/// The maximum length of an id from GitHub.
 const ID_BYTES: usize = 128;
 
-/// What the receiver hands on to.
+/// The objects to which the receiver passes deliveries.
 pub struct Handlers {
-    /// Remembers deliveries.
+    /// Stores deliveries.
     pub deliveries: Arc<dyn Deliveries>,
-    /// Wakes the polls of a repository.
+    /// Wakes the processes that poll a repository.
     pub nudges: Arc<dyn Nudges>,
-    /// Tells the time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Told what went wrong after the answer was given.
+    /// Called with problems that occur after the answer.
     pub report: Box<dyn Fn(Problem) + Send>,
 }
 
-/// The routes of the receiver. Ends its thread when they are dropped.
+/// The routes of the receiver. Its thread ends when they are dropped.
 pub fn router(secret: WebhookSecret, handlers: Handlers) -> Result<Router, Problem> {
     let (queue, deliveries) = sync_channel(QUEUE);
     std::thread::Builder::new()
@@ -115,7 +115,7 @@ async fn take(shared: &Shared, request: Request) -> Result<Reply, Reply> {
     }
 }
 
-/// The raw body of a signed delivery, bounded in size; empty where it is only checked.
+/// The raw body of a signed delivery, limited in size; empty if it is only checked.
 async fn load(
     mut body: Body,
     mut check: SignatureCheck,
@@ -140,7 +140,7 @@ async fn load(
             }
             raw.extend_from_slice(&piece);
         }
-        // Pieces that are here already must not keep other requests waiting.
+        // Pieces that have arrived already must not delay other requests.
         tokio::task::yield_now().await;
     }
     if check.holds() {
@@ -165,7 +165,7 @@ fn work(queue: &Receiver<Delivery>, handlers: &Handlers) {
     for delivery in queue {
         let at = handlers.clock.now();
         let first = handlers.deliveries.is_first(&delivery.id, at);
-        // A store that fails must not cost the hint: polling twice is harmless.
+        // If the store fails, the delivery must still count: polling twice is harmless.
         let is_first = first.unwrap_or_else(|problem| {
             (handlers.report)(problem);
             true

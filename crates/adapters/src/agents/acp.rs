@@ -5,18 +5,17 @@ use drive_core::agent::AgentKind;
 use drive_core::agent::stream::{AcpJob, acp_stream};
 use std::path::Path;
 
-/// Any agent that speaks the Agent Client Protocol on its standard streams.
+/// Any agent that supports the Agent Client Protocol on its standard streams.
 ///
-/// The conversation is led by a small reader in the core rather than by the protocol's own crate:
-/// that one is asynchronous, and its types refuse what they do not know, where an agent of a newer
-/// version should still be understood.
+/// A small reader in the core conducts the conversation instead of the protocol's own crate: that crate is
+/// asynchronous, and its types refuse unknown values, although agents of newer versions should still work.
 pub(super) struct Acp;
 
-/// No limit is known; a frame must stay shorter than what a reader can be expected to hold.
+/// No limit is documented; the prompt is one frame, whose size a reader may limit.
 const MAX_PROMPT: usize = 8 * 1024 * 1024;
 
-/// Files in which a repository names hooks, plugins and servers for agents. The protocol has no way
-/// to switch them off; claude-agent-acp, opencode and qwen execute them.
+/// Files in which a repository names hooks, plugins and servers for agents. The protocol cannot
+/// disable them; claude-agent-acp, opencode and qwen execute them.
 const EXECUTED: [&str; 10] = [
     ".claude/settings.json",
     ".claude/settings.local.json",

@@ -15,7 +15,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long an agent may take to say its version.
+/// How long an agent may take to print its version.
 const VERSION_LIMITS: Limits = Limits {
     wall: Duration::from_secs(60),
     idle: None,
@@ -47,8 +47,8 @@ impl AnyAgent {
         Err(self.wrong_program(program, &text))
     }
 
-    /// Starts the program with these arguments in an empty home below `scratch`, without secrets and
-    /// network, and takes what it prints.
+    /// Starts the program with these arguments in an empty home below `scratch`, without secrets
+    /// and network, and returns its output.
     pub(super) fn ask(
         &self,
         program: &Program,
@@ -61,7 +61,7 @@ impl AnyAgent {
         let folders = prepare(scratch, &Wanted::nothing())?;
         let real_home = self.real_home();
         let readable = self.tools(program, &args, &env, real_home.as_deref());
-        // A repository may name the program, and nobody has looked at it yet.
+        // A repository may name the program, and nobody has reviewed that yet.
         let listed: Vec<&str> = self.config.variables().collect();
         env.retain(|name, _| !listed.iter().any(|one| name == one));
         let spec = CommandSpec {

@@ -10,21 +10,21 @@ use std::ffi::OsString;
 /// Claude Code.
 pub(super) struct Claude;
 
-/// Over 10 MB it exits with 1.
+/// With a prompt of more than 10 MB it exits with 1.
 const MAX_PROMPT: usize = 8 * 1024 * 1024;
 
-/// What a writer must not use: it leads out of the sandbox, or outlives the run.
+/// Tools that a writer must not use, because they lead out of the sandbox or outlive the run.
 const NOT_FOR_WRITERS: &str =
     "EnterWorktree,ExitWorktree,CronCreate,CronDelete,CronList,ScheduleWakeup";
 
-/// It takes the schema itself, offers it to the model as the tool `StructuredOutput`, and insists once
-/// that the model calls that.
+/// Its option for a schema. It offers the schema to the model as the tool `StructuredOutput`, and
+/// insists once that the model calls it.
 const FORM: FormOption = FormOption {
     help: &["--help"],
     name: "--json-schema",
 };
 
-/// Its tools that rules name, as it spells them.
+/// Its tools that rules can name, in its own spelling.
 const TOOLS: [&str; 12] = [
     "Bash",
     "Edit",
@@ -40,7 +40,7 @@ const TOOLS: [&str; 12] = [
     "Write",
 ];
 
-/// What it is told not to do. It asks nobody about what a mode or a flag allows it, so the rules
+/// The rules that deny tools. It asks nobody about tools that a mode or a flag allows, so the rules
 /// must be its own.
 fn denied(job: &Job<'_>) -> Vec<OsString> {
     let own = match job.request.role.access() {
@@ -59,7 +59,7 @@ fn denied(job: &Job<'_>) -> Vec<OsString> {
     }
 }
 
-/// A rule with the tool's name as it spells it: it minds the case, and the settings do not.
+/// A rule with the tool's name in its own spelling: unlike the settings, it is case-sensitive.
 fn spelled(rule: &str) -> String {
     let (tool, pattern) = rule.split_at(rule.find('(').unwrap_or(rule.len()));
     let known = TOOLS
@@ -111,7 +111,7 @@ impl Recipe for Claude {
 
     fn launch(&self, job: &Job<'_>) -> Result<Launch, Problem> {
         let prompt = fitted(job.name, &job.prompt(), MAX_PROMPT, job.folders)?;
-        // Only the private home's settings count: a repository's hooks and servers are foreign code.
+        // Only the settings in the private home count: a repository's hooks and servers are foreign code.
         let mut arguments = args(&[
             "-p",
             "--output-format",
@@ -126,8 +126,8 @@ impl Recipe for Claude {
             "--strict-mcp-config",
         ]);
         arguments.extend(match job.request.role.access() {
-            // Looser forms leak: plan mode accepts a new worktree, and a rule for `git log` allows
-            // its `--output`.
+            // Looser settings leak: plan mode accepts a new worktree, and a rule for `git log`
+            // allows its `--output`.
             Access::ReadOnly => {
                 args(&["--tools", "Read,Grep,Glob", "--permission-mode", "default"])
             }

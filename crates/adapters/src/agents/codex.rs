@@ -8,14 +8,13 @@ use drive_core::agent::{Access, AgentKind};
 use drive_core::process::LayerName;
 use std::path::PathBuf;
 
-/// Codex. Where it runs in its own sandbox it cannot commit: `.git` is read-only there, and drive
-/// commits for it.
+/// Codex. In its own sandbox it cannot commit, because `.git` is read-only there; drive commits for it.
 pub(super) struct Codex;
 
-/// Over 1,048,576 characters it exits with 1; no character is shorter than a byte.
+/// With more than 1,048,576 characters it exits with 1; no character is shorter than a byte.
 const MAX_PROMPT: usize = 1_000_000;
 
-/// It takes a file with the schema, and asks the model's API for that form.
+/// Its option for a file with the schema, which it passes to the model's API.
 const FORM: FormOption = FormOption {
     help: &["exec", "--help"],
     name: "--output-schema",
@@ -66,8 +65,8 @@ impl Recipe for Codex {
 
     fn launch(&self, job: &Job<'_>) -> Result<Launch, Problem> {
         let prompt = fitted(job.name, &job.prompt(), MAX_PROMPT, job.folders)?;
-        // Its own sandbox cannot be set up inside ours, and without it every command of its fails.
-        // So where the kernel holds the role already, it goes without its own.
+        // Its own sandbox does not work inside ours, and without one every command fails. So if the
+        // kernel already confines the role, its own sandbox is disabled.
         let held = job.is_held_by_kernel();
         let sandbox = match (held, job.request.role.access()) {
             (true, _) => "danger-full-access",
@@ -88,7 +87,7 @@ impl Recipe for Codex {
             "-c",
             "check_for_update_on_startup=false",
         ]);
-        // A folder that is not trusted keeps its own settings and hooks to itself.
+        // In an untrusted folder it ignores the folder's settings and hooks.
         let folder = job.request.sandbox.display().to_string();
         arguments.push("-c".into());
         arguments.push(
@@ -124,7 +123,7 @@ impl Recipe for Codex {
     }
 }
 
-/// A TOML string.
+/// A text as a TOML string.
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }

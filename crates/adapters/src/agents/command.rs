@@ -3,7 +3,8 @@ use drive_core::Problem;
 use drive_core::agent::AgentKind;
 use drive_core::agent::stream::program_stream;
 
-/// Any program: the prompt on its input, the job in its environment, its answer on its output.
+/// Any program: it gets the prompt on its standard input and the job in its environment, and its
+/// output is the answer.
 pub(super) struct Command;
 
 impl Recipe for Command {

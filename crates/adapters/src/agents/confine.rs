@@ -5,34 +5,34 @@ use drive_core::network::Reach;
 use drive_engine::ports::{Isolation, IsolationMode, LayeredFolder, NetworkAccess, Writes};
 use std::path::{Path, PathBuf};
 
-/// What the isolation of one run is made from.
+/// The facts that decide the isolation of one run.
 pub(super) struct Confined<'a> {
     pub(super) role: Role,
     pub(super) mode: IsolationMode,
-    /// Where it works; a program that only says its version has none.
+    /// Its working folder; `None` for a program that only prints its version.
     pub(super) sandbox: Option<&'a Path>,
     pub(super) git_dir: Option<&'a Path>,
     pub(super) real_home: Option<&'a Path>,
     pub(super) state: &'a Path,
     /// Files in the sandbox that it may not write, relative to it.
     pub(super) held: &'a [PathBuf],
-    /// Files with keys, which are hidden wherever they are.
+    /// Files with keys, which are hidden everywhere.
     pub(super) keys: &'a [PathBuf],
     pub(super) folders: &'a AgentFolders,
-    /// What it must be able to read wherever it is: its program, its prompt, its input.
+    /// Paths that it must be able to read: its program, its prompt, its input.
     pub(super) readable: Vec<PathBuf>,
-    /// Caches it works with.
+    /// The caches that it works with.
     pub(super) layered: Vec<LayeredFolder>,
     pub(super) network: AgentNetwork,
-    /// What it may reach by name.
+    /// The hosts that it may reach by name.
     pub(super) reach: Reach,
 }
 
-/// What the kernel lets an agent touch.
+/// The isolation that the kernel enforces on an agent.
 ///
 /// A reader writes its private folders and what `home` names; a writer also the sandbox, with the
-/// repository in it. Nothing else exists but the system and what is shown: of the user's repository,
-/// the objects.
+/// repository in it. It sees nothing else but the system and the paths shown to it; of the user's
+/// repository, that is the objects.
 pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
     let folders = confined.folders;
     let (network, reach) = match confined.network {
@@ -44,7 +44,7 @@ pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
         IsolationMode::Off => {
             return Isolation {
                 tmp: Some(folders.tmp.clone()),
-                // Hosts have names only in a root of its own.
+                // Hosts can only be reached by name in a root file system of its own.
                 network: if reach.is_nothing() {
                     network
                 } else {
@@ -58,7 +58,7 @@ pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
     };
     let mut writes = vec![folders.home.clone()];
     writes.extend(folders.passed.iter().cloned());
-    // Also where a folder above them may be written, such as `.cargo`.
+    // They stay protected even if a folder above them is writable, such as `.cargo`.
     let mut protected = folders.tools.clone();
     let sandbox = confined.sandbox.map(Path::to_path_buf);
     match confined.role.access() {
@@ -89,7 +89,7 @@ pub(super) fn isolation(confined: &Confined<'_>) -> Isolation {
     }
 }
 
-/// A path in the sandbox, where no link leads elsewhere: what is protected is shown as well.
+/// A path in the sandbox, if no link leads out of it: a protected path is also made visible.
 fn plainly_inside(sandbox: &Path, path: &Path) -> Option<PathBuf> {
     let sandbox = sandbox.canonicalize().ok()?;
     let wanted: PathBuf = sandbox.join(path).components().collect();
@@ -97,7 +97,7 @@ fn plainly_inside(sandbox: &Path, path: &Path) -> Option<PathBuf> {
     (real == wanted && real != sandbox && real.starts_with(&sandbox)).then_some(real)
 }
 
-/// The home, the state directory and keys, wherever they are.
+/// The home, the state directory and keys, which are always hidden.
 fn hidden(home: Option<&Path>, state: &Path, keys: &[PathBuf]) -> Vec<PathBuf> {
     home.into_iter()
         .chain([state])

@@ -1,4 +1,4 @@
-//! The event log of an agent: one event a line, in the same format for every kind of agent.
+//! The event log of an agent: one event per line, in the same format for every kind of agent.
 
 use super::files::unusable;
 use drive_core::agent::{AgentConfig, AgentEvent, AgentKind, AgentOutcome, Cost, Role, Usage};
@@ -11,14 +11,14 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The name of the file, beside the log of what the agent printed.
+/// The name of the file, next to the log of the agent's output.
 pub const EVENT_LOG: &str = "events.jsonl";
-/// The most that is written for one agent.
+/// How many bytes are written for one agent at most.
 const MOST_BYTES: u64 = 16 << 20;
 /// The longest line that is read.
 const LONGEST_LINE: u64 = 4 << 20;
 
-/// Which agent it was: the first line.
+/// The first line: which agent wrote the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentHead {
@@ -26,7 +26,7 @@ pub struct AgentHead {
     pub agent: String,
     /// The kind of the agent's CLI.
     pub kind: AgentKind,
-    /// The model it was asked to use; `None` is its own choice.
+    /// The model that was requested; `None` for the agent's default.
     pub model: Option<String>,
     /// The role it works in.
     pub role: Role,
@@ -64,7 +64,7 @@ impl AgentHead {
     }
 }
 
-/// One further line.
+/// A later line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoggedEvent {
@@ -73,27 +73,27 @@ pub struct LoggedEvent {
     /// What the agent did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<AgentEvent>,
-    /// How the agent ended: the last line.
+    /// The last line: how the agent ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<AgentEnd>,
-    /// Whether the rest is missing, because the log has reached its limit.
+    /// Whether the rest is missing because the log reached its limit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
 }
 
-/// How an agent ended.
+/// The end of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentEnd {
-    /// Why it did not succeed.
+    /// Why it did not succeed, if so.
     pub problem: Option<String>,
     /// The tokens it used.
     pub usage: Usage,
-    /// What it cost, where it says.
+    /// Its cost, if it reports one.
     pub cost: Option<Cost>,
 }
 
-/// Writes what an agent does. Its events must have no secrets any more.
+/// Writes the events of an agent, which must be redacted before.
 pub(super) struct EventLog {
     file: File,
     left: u64,
@@ -129,7 +129,7 @@ impl EventLog {
         self.write(&line);
     }
 
-    /// The end is written even where the log is full: it is one short line.
+    /// Writes the end, even if the log is full, because it is one short line.
     pub(super) fn ended(&mut self, agent: &str, outcome: &AgentOutcome) {
         self.left = self.left.max(LONGEST_LINE);
         let line = LoggedEvent {
@@ -145,7 +145,7 @@ impl EventLog {
         self.write(&line);
     }
 
-    /// A log that cannot be written, on a full disk perhaps, must not end the agent's work.
+    /// Writes a line. A failed write, for example on a full disk, must not stop the agent.
     fn write(&mut self, line: &impl Serialize) {
         let Ok(mut bytes) = serde_json::to_vec(line) else {
             return;
@@ -171,7 +171,7 @@ impl EventLog {
     }
 }
 
-/// Which agent wrote into this folder; `None` where no event was logged.
+/// The agent that wrote into this folder; `None` if no event was logged.
 pub fn load_head(folder: &Path) -> Option<AgentHead> {
     let file = File::open(folder.join(EVENT_LOG)).ok()?;
     let mut line = Vec::new();
@@ -180,8 +180,8 @@ pub fn load_head(folder: &Path) -> Option<AgentHead> {
     serde_json::from_slice(&line).ok()
 }
 
-/// The events in these bytes, up to the last whole line, and how many bytes that was. Lines of another
-/// form are passed over: the first one, and those of a newer drive.
+/// The events in these bytes, up to the last complete line, and the number of bytes read. Other
+/// lines are skipped: the first one, and those of newer versions.
 pub fn parse_events(bytes: &[u8]) -> (Vec<LoggedEvent>, usize) {
     let whole = bytes.iter().rposition(|byte| *byte == b'\n');
     let whole = whole.map_or(0, |end| end + 1);
@@ -219,7 +219,7 @@ mod tests {
         let mut log = EventLog::open(folder.path(), &head(), u64::MAX).unwrap();
         log.event(&text("hello"));
         drop(log);
-        // The next round goes on in the same file.
+        // The next round continues in the same file.
         let mut log = EventLog::open(folder.path(), &head(), u64::MAX).unwrap();
         log.event(&text("again"));
         assert_eq!(load_head(folder.path()), Some(head()));

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Makes a folder only its owner can look into, and those above it.
+/// Creates a folder that only its owner can read, with its parents.
 pub(super) fn make_private(folder: &Path) -> Result<(), Problem> {
     DirBuilder::new()
         .recursive(true)
@@ -13,7 +13,7 @@ pub(super) fn make_private(folder: &Path) -> Result<(), Problem> {
         .map_err(|error| unusable(folder).because(error))
 }
 
-/// Writes a file of this run anew, for its owner only.
+/// Replaces a file of this run; only its owner can read it.
 pub(super) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
     let written = OpenOptions::new()
         .write(true)

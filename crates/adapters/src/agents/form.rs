@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-/// A program as it stands on disk, and how it is started.
+/// A program on disk, with its arguments.
 type Installed = (PathBuf, Option<SystemTime>, Vec<OsString>);
 
-/// What was found out about each program, for as long as this process lives.
+/// Whether each program has the option, cached for the life of this process.
 static KNOWN: Mutex<BTreeMap<Installed, bool>> = Mutex::new(BTreeMap::new());
 
 impl AnyAgent {
-    /// The form of a job's last message, if the installed version has an option for it. Without one
-    /// the prompt asks for the form alone, which every version understands.
+    /// The form of a job's last message, if the installed version has an option for it. Without the
+    /// option, only the prompt asks for the form, which every version understands.
     pub(super) fn usable_form(
         &self,
         program: &Program,
@@ -42,7 +42,7 @@ impl AnyAgent {
             changed(&program.path),
             first_args.to_vec(),
         );
-        // Agents that start together ask once.
+        // Agents that start at the same time check only once.
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let has_option = match known.get(&installed) {
             Some(has_option) => *has_option,
@@ -61,7 +61,7 @@ impl AnyAgent {
         }
     }
 
-    /// Whether the help of a program names an option; `None` where it could not be asked.
+    /// Whether the help of a program names an option; `None` if the program could not be started.
     fn has_option(
         &self,
         option: FormOption,
@@ -88,7 +88,7 @@ impl AnyAgent {
     }
 }
 
-/// Whether a help text has an option, as a word.
+/// Whether a help text contains an option as a word.
 fn names(help: &str, option: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '-';
     help.split(|c| !is_part(c)).any(|word| word == option)

@@ -8,11 +8,11 @@ use drive_core::agent::{Access, AgentKind};
 /// Gemini CLI.
 pub(super) struct Gemini;
 
-/// Over 8 MiB it drops the prompt, calls no model, and reports success; over what it takes for its
-/// model's window it ends without a word.
+/// With more than 8 MiB it drops the prompt, calls no model, and reports success; with more than
+/// its model's window it ends silently.
 const MAX_PROMPT: usize = 1024 * 1024;
 
-/// What a writer may use without being asked: everything, inside what the kernel allows.
+/// The policy of a writer: every tool without asking, within the limits of the kernel.
 const WRITER: &str = r#"[[rule]]
 toolName = "*"
 decision = "allow"
@@ -25,7 +25,7 @@ allowRedirection = true
 priority = 901
 "#;
 
-/// What a reader may use. Plan mode is no help: it is left without asking anybody.
+/// The policy of a reader. Plan mode does not help, because the agent can leave it without asking.
 const READER: &str = r#"[[rule]]
 toolName = "*"
 decision = "deny"
@@ -64,7 +64,7 @@ impl Recipe for Gemini {
     }
 
     fn recognises(&self, version_text: &str) -> bool {
-        // It prints the bare number.
+        // It prints only the number.
         let mut lines = version_text.lines().filter(|line| !line.trim().is_empty());
         lines.next().is_some_and(|line| {
             super::version::find_version(line).is_some_and(|version| version == line.trim())
@@ -102,10 +102,9 @@ impl Recipe for Gemini {
         Ok(Launch {
             args: arguments,
             env: vec![
-                // Without, it starts itself again as a child that no signal reaches.
+                // Otherwise it restarts itself as a child that receives no signals.
                 variable("GEMINI_CLI_NO_RELAUNCH", "true"),
-                // A folder that is not trusted keeps its settings, hooks, servers and variables to
-                // itself.
+                // In an untrusted folder it ignores the folder's settings, hooks, servers and variables.
                 variable("GEMINI_RESTRICTED_MODE", "true"),
             ],
             input: Input::Once(prompt.text.into_bytes()),

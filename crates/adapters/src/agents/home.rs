@@ -7,28 +7,28 @@ use std::path::{Path, PathBuf};
 /// The folders of one run of an agent.
 #[derive(Clone, Debug)]
 pub(super) struct AgentFolders {
-    /// All of them, and the log.
+    /// The parent of these folders and of the log.
     pub(super) scratch: PathBuf,
-    /// What the agent takes for its home.
+    /// The agent's home directory.
     pub(super) home: PathBuf,
-    /// What it takes for the temporary folder.
+    /// The agent's temporary directory.
     pub(super) tmp: PathBuf,
-    /// The layers over the caches it uses.
+    /// The layers on top of the caches that it uses.
     pub(super) layers: PathBuf,
-    /// Folders of the real home it may write: those that the settings name.
+    /// Folders of the real home that it may write: the ones in the settings.
     pub(super) passed: Vec<PathBuf>,
-    /// Folders of the real home it may read: toolchains.
+    /// Folders of the real home that it may read: toolchains.
     pub(super) tools: Vec<PathBuf>,
 }
 
-/// The private home below a scratch folder.
+/// The name of the private home in a scratch folder.
 const HOME: &str = "home";
-/// The layers over caches below a scratch folder.
+/// The name of the folder for cache layers in a scratch folder.
 const LAYERS: &str = "layers";
-/// The temporary folder below a scratch folder.
+/// The name of the temporary folder in a scratch folder.
 const TMP: &str = "tmp";
 
-/// Toolchains people keep in their home. None of these holds a login.
+/// Toolchains that people install in their home. None of these contains a login.
 const TOOLS: [&str; 11] = [
     ".rustup",
     ".cargo/bin",
@@ -43,31 +43,31 @@ const TOOLS: [&str; 11] = [
     "go/bin",
 ];
 
-/// What a shim reads to know which program it stands for, by the name of the shim's own program.
-/// Settings of mise can hold variables, so nobody else gets them.
+/// The files that a shim reads to find its program, by the name of the shim's own program. Settings
+/// of mise can contain variables, so no other program gets them.
 const SHIM_FILES: [(&str, &str); 3] = [
     ("mise", ".config/mise"),
     ("asdf", ".tool-versions"),
     ("asdf", ".asdfrc"),
 ];
 
-/// Folders whose files steer later runs of the programs they belong to, and hold logins: never
+/// Folders that contain logins, and files that control later runs of their programs. They are never
 /// shown, only copied.
 const COPIED: [&str; 3] = [".claude", ".codex", ".gemini"];
 
-/// The most that is copied into one home.
+/// How many bytes are copied into one home at most.
 const MAX_COPY: u64 = 64 * 1024 * 1024;
-/// The most files and folders that are copied into one home.
+/// How many files and folders are copied into one home at most.
 const MAX_COPIES: usize = 10_000;
 
-/// What of the real home is wanted in a private one.
+/// The parts of the real home that a private one needs.
 pub(super) struct Wanted<'a> {
     pub(super) real_home: Option<&'a Path>,
-    /// Entries that the settings name.
+    /// The entries in the settings.
     pub(super) entries: &'a [String],
-    /// The program to start, wherever links lead.
+    /// The program to start, with links resolved.
     pub(super) program: Option<&'a Path>,
-    /// Whether the home of the conversation before is used again.
+    /// Whether the home of the previous conversation is used again.
     pub(super) keep: bool,
 }
 
@@ -83,7 +83,7 @@ impl Wanted<'_> {
     }
 }
 
-/// Makes a home that holds nothing of the real one but what the agent may use.
+/// Creates a home that contains only the parts of the real one that the agent may use.
 pub(super) fn prepare(scratch: &Path, wanted: &Wanted<'_>) -> Result<AgentFolders, Problem> {
     let mut folders = AgentFolders {
         scratch: scratch.to_path_buf(),
@@ -105,7 +105,7 @@ pub(super) fn prepare(scratch: &Path, wanted: &Wanted<'_>) -> Result<AgentFolder
     };
     let mut copier = Copier::default();
     for entry in wanted.entries {
-        // A dotfile is often a link into another folder, and it is that one which must be visible.
+        // A dotfile is often a link into another folder, which must then be visible.
         let Ok(real) = real_home.join(entry).canonicalize() else {
             continue;
         };
@@ -125,7 +125,7 @@ pub(super) fn prepare(scratch: &Path, wanted: &Wanted<'_>) -> Result<AgentFolder
             continue;
         }
         let private = folders.home.join(entry);
-        // It is there already where the settings name it, or a folder above it.
+        // It exists already if the settings name it or a folder above it.
         if !private.exists() {
             link(&real, &private)?;
         }
@@ -139,7 +139,7 @@ fn shim_files(program: Option<&Path>) -> impl Iterator<Item = &'static str> {
     let belongs = move |manager: &str| {
         let Some(real) = &real else { return false };
         let is_shim = real.file_name().is_some_and(|name| name == manager);
-        // asdf's shims are scripts in a folder of its own.
+        // asdf's shims are scripts in its own folder.
         let folder = format!(".{manager}/shims");
         is_shim || real.parent().is_some_and(|parent| parent.ends_with(folder))
     };
@@ -147,9 +147,9 @@ fn shim_files(program: Option<&Path>) -> impl Iterator<Item = &'static str> {
     all.filter_map(move |(manager, file)| belongs(manager).then_some(file))
 }
 
-/// Removes the private homes, temporary folders and changes of caches that agents left in a folder and in those right
-/// below it: they may hold copies of logins. Links in them are removed, what they point at stays.
-/// What cannot be removed stays readable for its owner only.
+/// Removes the private homes, temporary folders and cache layers that agents left in a folder and
+/// in those directly below it, because they may contain copies of logins. Links are removed and
+/// their targets stay. What cannot be removed stays readable only for its owner.
 pub fn discard_homes(folder: &Path) {
     let discard = |scratch: &Path| {
         for name in [HOME, TMP, LAYERS] {
@@ -174,7 +174,7 @@ fn link(real: &Path, private: &Path) -> Result<(), Problem> {
     symlink(real, private).map_err(|error| unusable(private).because(error))
 }
 
-/// Copies within limits. Links are followed: they are the user's own.
+/// Copies within limits. It follows links, which are the user's own.
 #[derive(Default)]
 struct Copier {
     bytes: u64,
@@ -286,7 +286,7 @@ mod tests {
             );
             assert_eq!(names(&folders.home.join(".claude")), ["skills"]);
             assert_eq!(names(&folders.home.join(".cargo")), ["bin"]);
-            // Another run may have left this.
+            // Another run may have left this file.
             std::fs::write(folders.home.join(".claude/settings.json"), "planted").unwrap();
         }
     }
@@ -364,7 +364,7 @@ mod tests {
         let folders = real.prepare(&[".robot", ".npmrc"], "x");
         let scratch = real.scratch();
         std::fs::write(scratch.join("agent.log"), "said").unwrap();
-        // Agents make folders nobody may enter, too.
+        // Agents also create folders that nobody may enter.
         std::fs::create_dir(folders.tmp.join("odd")).unwrap();
         std::fs::set_permissions(folders.tmp.join("odd"), Permissions::from_mode(0o0)).unwrap();
         for folder in ["run", "run/agent-1"] {

@@ -14,24 +14,24 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What agents are made from, besides their settings.
+/// Everything besides its settings that an agent needs.
 #[derive(Clone)]
 pub struct AgentHost {
-    /// Starts them.
+    /// Starts the agents' processes.
     pub runner: Arc<dyn ProcessRunner>,
-    /// The caller's environment, of which they are given a part.
+    /// The caller's environment, of which agents get a part.
     pub environment: Environment,
-    /// The caller's checkout: where a relative command in the settings starts.
+    /// The caller's checkout, to which relative commands in the settings refer.
     pub base: PathBuf,
-    /// A folder for what belongs to no run.
+    /// A folder for files that belong to no run.
     pub scratch: PathBuf,
-    /// The state directory, which no agent sees.
+    /// The state directory, which is hidden from agents.
     pub state: PathBuf,
-    /// The variable that holds the forge's token, which no agent is given.
+    /// The variable with the forge's token, which no agent gets.
     pub forge_token_env: String,
-    /// Files that no agent sees wherever they are: the private key of a GitHub App.
+    /// Files that are hidden from agents everywhere, such as the private key of a GitHub App.
     pub hidden: Vec<PathBuf>,
-    /// Values that no log and no event may show, besides the agent's own.
+    /// Values that no log and no event may contain, in addition to the agent's own secrets.
     pub secrets: Vec<String>,
 }
 
@@ -50,14 +50,14 @@ pub enum LoginState {
 }
 
 impl AgentHost {
-    /// The secrets that an agent with these settings is given, or that are withheld from it.
+    /// The secrets that an agent with these settings gets, or that are withheld from it.
     pub fn secret_values(&self, config: &AgentConfig) -> Vec<String> {
         let projection = self.projection("", config).unwrap_or_default();
         self.known_secrets(config, &projection)
     }
 
-    /// Whether the logins of an agent with these settings stay with drive; `None` where it has none.
-    /// The second tells whether what is missing is refused where isolation is required.
+    /// The layer that keeps the logins of an agent with drive; `None` if the agent has no logins.
+    /// The second value tells whether a missing layer is refused if isolation is required.
     pub fn keys(&self, config: &AgentConfig) -> Option<(Layer, bool)> {
         let projection = self.projection("", config).ok()?;
         let env = allowed_env(config, &self.caller(&projection), &self.forge_token_env);
@@ -97,7 +97,7 @@ impl AgentHost {
         values
     }
 
-    /// What the files of the agent's program in the user's home come to.
+    /// The part of the user's files for the agent's program that the agent gets.
     pub(super) fn projection(
         &self,
         agent: &str,
@@ -114,7 +114,7 @@ impl AgentHost {
         )
     }
 
-    /// The caller's environment over what the program's own files set.
+    /// The caller's environment on top of the variables that the program's own files set.
     pub(super) fn caller(&self, projection: &Projection) -> BTreeMap<OsString, OsString> {
         let own = projection.variables.iter();
         let own = own.map(|(name, value)| (OsString::from(name), OsString::from(value)));

@@ -2,16 +2,16 @@ use drive_core::agent::Role;
 use drive_core::prompts::{RULE_FILES, cut_rules};
 use drive_engine::ports::InstructionFile;
 
-/// The name of the instructions that every agent is meant to follow.
+/// The name of the file with instructions for all agents.
 const COMMON: &str = "AGENTS.md";
 
-/// The rules for people, which hold for agents too.
+/// The file with rules for people, which apply to agents too.
 const FOR_PEOPLE: &str = "CONTRIBUTING.md";
 
-/// One text of the user's instructions and the repository's, for an agent that reads `own` (such as
-/// `CLAUDE.md`): that file and the common one, or where a repository has neither, what it has for
-/// other agents; and its rules for people. A reviewer gets all that a change is held against. `None`
-/// where nobody says anything.
+/// The user's and the repository's instructions in one text, for an agent that reads `own` (such as
+/// `CLAUDE.md`): that file and the common one or, if a repository has neither, its instructions for
+/// other agents; and its rules for people. A reviewer gets everything that a change is checked
+/// against. `None` if there are no instructions.
 pub(super) fn combined(
     own: &str,
     role: Role,
@@ -47,7 +47,7 @@ pub(super) fn combined(
     (!all.is_empty()).then(|| all.join("\n\n"))
 }
 
-/// The text without imports: claude and gemini would put the file behind `@path` in its place, such as
+/// The text without imports: claude and gemini would replace `@path` by the file, which could be
 /// their own login.
 fn inert(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 pub(super) struct Program {
     /// The file to start.
     pub(super) path: PathBuf,
-    /// The folder it and its parts live in, which must stay readable.
+    /// The folder of the program and its parts, which must stay readable.
     pub(super) root: PathBuf,
 }
 
-/// Finds `command` in the search path, or, when it is a path, from `base` on: never from the
-/// sandbox, whose files an agent may have written.
+/// Finds `command` in the search path or, if it is a path, relative to `base`. It is never searched
+/// in the sandbox, whose files an agent may have written.
 pub(super) fn find(
     agent: &str,
     command: &str,
@@ -42,8 +42,8 @@ pub(super) fn find(
     }
 }
 
-/// The native binary that an npm package brings along for this machine, where `found` is in such a
-/// package: the script in front of it may be a placeholder, and costs a node for nothing.
+/// The native program in an npm package for this machine, if `found` is in such a package: the
+/// script that starts it may be a placeholder, and needs an additional node process.
 pub(super) fn native(found: Program, package: &str, inside: &[&str]) -> Program {
     let native = node_modules(&found.path)
         .into_iter()
@@ -58,7 +58,7 @@ pub(super) fn native(found: Program, package: &str, inside: &[&str]) -> Program 
     }
 }
 
-/// Every `node_modules` folder that holds, or stands beside, the real file.
+/// Every `node_modules` folder above or next to the real file.
 fn node_modules(path: &Path) -> Vec<PathBuf> {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     real.ancestors()
@@ -79,13 +79,13 @@ fn package_root(path: &Path, package: &str) -> Option<PathBuf> {
 
 fn program(path: PathBuf) -> Program {
     let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-    // A script of a package needs the whole package beside it.
+    // A package's script needs its whole package.
     let modules = real
         .ancestors()
         .filter(|folder| folder.file_name() == Some(OsStr::new("node_modules")))
         .last();
     let root = modules.or(real.parent()).unwrap_or(&real).to_path_buf();
-    // Started under its own name: a shim is a link to a program that goes by it.
+    // It is started by its own name, because a shim is a link whose name selects the program.
     Program { path, root }
 }
 

@@ -1,18 +1,18 @@
 use drive_core::agent::{AgentOutcome, Ending, Failure, Ignored, Usage};
 use drive_core::time::Timestamp;
 
-/// What is known about the login of an agent before it starts.
+/// The known facts about an agent's login before it starts.
 pub(super) struct Login {
-    /// When the access token that it works with stops working. It cannot get another one by itself.
+    /// The expiry of its access token. The agent cannot renew it by itself.
     pub(super) ends: Option<Timestamp>,
     /// Whether it has neither a login nor a key.
     pub(super) is_missing: bool,
-    /// The command that logs a person in.
+    /// The command with which a person logs in.
     pub(super) command: Option<&'static str>,
 }
 
 impl Login {
-    /// The outcome of an agent that need not be started: nothing would answer it.
+    /// The outcome of an agent that need not start, because its model would refuse it.
     pub(super) fn expired(&self, now: Timestamp) -> Option<AgentOutcome> {
         let message = if self.is_missing {
             "it has neither a login nor an API key".to_owned()
@@ -36,7 +36,7 @@ impl Login {
         }))
     }
 
-    /// What to tell about a login that ends while the agent works.
+    /// A warning about a login that expires while the agent works.
     pub(super) fn warning(&self, agent: &str, until: Timestamp) -> Option<String> {
         let ends = self.ends.filter(|ends| *ends < until)?;
         let command = self.command?;
@@ -46,7 +46,7 @@ impl Login {
         ))
     }
 
-    /// The outcome, with the command that logs in where that is what is missing.
+    /// The outcome, with the login command added if the login is missing or expired.
     pub(super) fn named(&self, mut outcome: AgentOutcome) -> AgentOutcome {
         if let (
             Ending::Failed {

@@ -1,11 +1,10 @@
-//! Coding agents over the bounded runner: five kinds, one way to run them.
+//! Coding agents, started by the bounded runner: five kinds, and one way to run them.
 //!
-//! What differs between the agents is in one file each (`claude`, `gemini`, `codex`, `acp`,
-//! `command`): flags for a role, files they need, the versions that were verified. What is the same
-//! is not: finding the program (`locate`), the private home (`home`), what it holds of the user's
-//! settings (`projection`, `instructions`), the keys that stay outside (`keys`), what the agent sees
-//! and the kernel lets it touch (`sight`, `confine`), and the conversation with its redaction, its log
-//! and its stops (`session`).
+//! Each kind has one file (`claude`, `gemini`, `codex`, `acp`, `command`) with its flags for a
+//! role, the files it needs, and the verified versions. The other files are shared: finding the
+//! program (`locate`), the private home (`home`), the user's settings in it (`projection`,
+//! `instructions`), the keys that stay outside (`keys`), the isolation (`sight`, `confine`), and
+//! the conversation with its redaction, its log and its stops (`session`).
 
 mod acp;
 mod check;

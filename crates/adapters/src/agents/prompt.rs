@@ -3,16 +3,16 @@ use super::home::AgentFolders;
 use drive_core::problem::{Kind, Problem};
 use std::path::PathBuf;
 
-/// A prompt as an agent takes it.
+/// A prompt in the form that an agent accepts.
 pub(super) struct Prompt {
-    /// What is said.
+    /// The text of the prompt.
     pub(super) text: String,
-    /// The folder with the rest, when it did not fit.
+    /// The folder with the complete prompt, if it was too long.
     pub(super) folder: Option<PathBuf>,
 }
 
-/// The prompt itself when it is small enough for the agent, else a short one that points to a file
-/// with all of it. Agents that are given too much fail, or worse, drop it and report success.
+/// The prompt itself if the agent accepts its length, else a short one that points to a file with
+/// all of it. Agents fail on prompts that are too long or, worse, drop them and report success.
 pub(super) fn fitted(
     agent: &str,
     prompt: &str,

@@ -9,38 +9,38 @@ use drive_engine::ports::{AgentRequest, CommandSpec, IsolationMode, ProcessRunne
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What is special about one kind of agent.
+/// The differences between the kinds of agents.
 pub(super) trait Recipe: Send + Sync {
     /// The kind of agent that this recipe starts.
     fn kind(&self) -> AgentKind;
 
-    /// The file of the home that it takes instructions from.
+    /// The file in the home from which it reads instructions.
     fn instructions(&self) -> Option<&'static str> {
         None
     }
 
-    /// The command that logs a person in.
+    /// The command with which a person logs in.
     fn login_command(&self) -> Option<&'static str> {
         None
     }
 
-    /// What to tell about a sandbox whose files the agent may execute as soon as it starts there.
+    /// A warning about a sandbox whose files the agent may execute as soon as it starts.
     fn warning(&self, _agent: &str, _sandbox: &Path) -> Option<String> {
         None
     }
 
-    /// The program to start in place of the one that was found: some are wrappers.
+    /// The program to start instead of the one that was found, which may be a wrapper.
     fn native(&self, found: Program) -> Program {
         found
     }
 
-    /// How to ask for the version; `None` where there is no way that all such programs know.
+    /// The arguments that print the version; `None` if not all such programs support one.
     fn version_args(&self) -> Option<&'static [&'static str]>;
 
-    /// The versions the flags and events were verified with.
+    /// The versions with which the flags and events were verified.
     fn verified(&self) -> &'static [&'static str];
 
-    /// Whether text that a program prints about its version can be this agent's.
+    /// Whether a version output can be this agent's.
     fn recognises(&self, version_text: &str) -> bool;
 
     /// Its option for the form of the last message.
@@ -52,44 +52,43 @@ pub(super) trait Recipe: Send + Sync {
     fn launch(&self, job: &Job<'_>) -> Result<Launch, Problem>;
 }
 
-/// An option that gives the last message the form of a JSON Schema.
+/// An option that takes a JSON Schema for the last message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FormOption {
-    /// How to ask which options there are.
+    /// The arguments that print the available options.
     pub(super) help: &'static [&'static str],
     /// The option's name, with its dashes.
     pub(super) name: &'static str,
 }
 
-/// One job, with what was prepared for it.
+/// One job, with everything prepared for it.
 pub(super) struct Job<'a> {
     /// The agent's name in the settings.
     pub(super) name: &'a str,
-    /// What is to be done.
+    /// The request.
     pub(super) request: &'a AgentRequest,
-    /// The file that says what is to be done as data.
+    /// The file with the job as data.
     pub(super) input: Option<&'a Path>,
-    /// The form that its own option is to give its last message; free where it has no such option.
+    /// The form that its own option requests for the last message; free if it has no such option.
     pub(super) answer: AnswerForm,
     /// The model to use.
     pub(super) model: Option<&'a str>,
     /// The private folders.
     pub(super) folders: &'a AgentFolders,
-    /// What its stream must know.
+    /// The configuration of its stream parser.
     pub(super) setup: StreamSetup,
-    /// Who starts it.
+    /// The runner that starts it.
     pub(super) runner: &'a dyn ProcessRunner,
 }
 
 impl Job<'_> {
-    /// The prompt, with what it does not say about an answer that the CLI itself asks for.
+    /// The prompt, with a note if the CLI itself requests the form of the answer.
     pub(super) fn prompt(&self) -> String {
         let note = self.answer.note().map(|note| format!("\n\n{note}\n"));
         format!("{}{}", self.request.prompt, note.unwrap_or_default())
     }
 
-    /// Whether the kernel will hold the agent to the folders of its role, whatever its own flags
-    /// say.
+    /// Whether the kernel confines the agent to the folders of its role, whatever its own flags say.
     pub(super) fn is_held_by_kernel(&self) -> bool {
         self.request.isolation != IsolationMode::Off
             && self.runner.probe().iter().any(|layer| {
@@ -98,41 +97,41 @@ impl Job<'_> {
     }
 }
 
-/// How an agent is started and listened to.
+/// How to start an agent and read its output.
 pub(super) struct Launch {
     /// Arguments after the configured ones.
     pub(super) args: Vec<OsString>,
-    /// Variables besides the allowed ones.
+    /// Variables in addition to the allowed ones.
     pub(super) env: Vec<(OsString, OsString)>,
-    /// What it reads.
+    /// Its standard input.
     pub(super) input: Input,
-    /// Folders it must be able to read besides.
+    /// Further folders that it must be able to read.
     pub(super) readable: Vec<PathBuf>,
-    /// A layer without which it must not have run: it was started on the strength of it.
+    /// A layer that it must not run without, because its flags rely on it.
     pub(super) relies_on: Option<LayerName>,
     /// Parses the agent's output.
     pub(super) stream: Box<dyn AgentStream>,
 }
 
-/// What an agent reads.
+/// The standard input of an agent.
 pub(super) enum Input {
-    /// This, then the end.
+    /// These bytes, then end of file.
     Once(Vec<u8>),
-    /// This first, then whatever its stream answers.
+    /// These bytes first, then the replies of its stream.
     Dialogue(Vec<u8>),
 }
 
-/// Arguments from literals.
+/// Arguments from string literals.
 pub(super) fn args(literals: &[&str]) -> Vec<OsString> {
     literals.iter().map(OsString::from).collect()
 }
 
-/// One variable.
+/// A variable of the environment.
 pub(super) fn variable(name: &str, value: impl Into<OsString>) -> (OsString, OsString) {
     (OsString::from(name), value.into())
 }
 
-/// How an agent is started, as people may read it.
+/// The command line, for people.
 pub(super) fn argv(spec: &CommandSpec, secrets: &Secrets) -> Vec<String> {
     let program = spec.program.as_os_str();
     let all = std::iter::once(program).chain(spec.args.iter().map(OsString::as_os_str));
@@ -140,7 +139,7 @@ pub(super) fn argv(spec: &CommandSpec, secrets: &Secrets) -> Vec<String> {
     all.collect()
 }
 
-/// People need not read the form of an answer in a command line.
+/// Shortens the schema of an answer in a command line, which people need not read.
 fn without_schema(argument: String) -> String {
     if argument.starts_with("{\"additionalProperties\"") {
         "(schema)".to_owned()

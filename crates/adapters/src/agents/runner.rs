@@ -38,7 +38,7 @@ use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// The agent `name` with these settings. Refuses settings that could never work.
+/// Creates the agent `name` with these settings. Refuses settings that cannot work.
 pub fn agent(name: &str, config: &AgentConfig, host: &AgentHost) -> Result<AnyAgent, Problem> {
     config.check(name, &host.forge_token_env)?;
     let recipe: Box<dyn Recipe> = match config.kind {
@@ -110,7 +110,7 @@ impl Agent for AnyAgent {
         started: &mut Started<'_>,
         on_event: &mut dyn FnMut(AgentEvent),
     ) -> Result<AgentOutcome, Problem> {
-        // Runs may last for days: the login is the user's of now.
+        // A run may last for days, so the user's current login is read.
         let fresh = agent(&self.name, &self.config, &self.host).ok();
         let now = fresh.as_ref().unwrap_or(self);
         let keys = Keys::of(now.config.kind, now.allowed(), &now.projection)?;
@@ -123,7 +123,7 @@ impl Agent for AnyAgent {
 }
 
 impl AnyAgent {
-    /// Refuses a text that everybody may read later, and that holds the value of a secret.
+    /// Refuses a text that will become public and contains the value of a secret.
     pub fn require_no_secret(&self, text: &str) -> Result<(), Problem> {
         let (caller, forge) = (self.caller(), &self.host.forge_token_env);
         match secret_held_by(text, &self.config, &caller, forge) {
@@ -214,7 +214,7 @@ impl AnyAgent {
             Input::Once(bytes) => (Stdin::Bytes(bytes), None),
             Input::Dialogue(first) => {
                 let (writer, source) = stdin_channel();
-                // Nobody reads yet, and the queue takes one frame of any size.
+                // Nobody reads yet, and the queue accepts one frame of any size.
                 let _ = writer.send(first);
                 (Stdin::Channel(source), Some(writer))
             }
@@ -248,13 +248,13 @@ impl AnyAgent {
             env: environment(keys.env, identity(&self.name).chain(own_env), &folders),
             stdin,
             limits: Limits {
-                // Raw output stays out of reports and log files: it is not redacted.
+                // Raw output is not redacted, so it stays out of reports and log files.
                 log_bytes: 0,
                 tail_bytes: 0,
                 ..self.config.limits.on(&request.limits)
             },
             isolation: self.isolation(request, &folders, readable, caches, reach),
-            // They all leave shell children behind, each in a session of its own.
+            // All of these agents leave shell children behind, each in its own session.
             leaks: LeakPolicy::Kill,
             orphans: OrphanPolicy::End,
             ..CommandSpec::new(program.path, &request.sandbox)
@@ -286,8 +286,8 @@ impl AnyAgent {
         }
     }
 
-    /// Refuses, where isolation is required, or names a login that the agent is given as it is. What
-    /// the user passes by name is not refused: no broker speaks for it, and the agent could never run.
+    /// Names a login that the agent gets unchanged, or refuses it if isolation is required. A login that the
+    /// user passes by name is not refused: no broker can replace it, and the agent could never run.
     fn name_real_login(
         &self,
         keys: &Keys,
@@ -335,7 +335,7 @@ impl AnyAgent {
         }
     }
 
-    /// Writes what its program's settings come to, and the instructions, into the private home.
+    /// Writes the program's projected settings and the instructions into the private home.
     fn furnish(
         &self,
         folders: &AgentFolders,
@@ -346,7 +346,7 @@ impl AnyAgent {
             let path = folders.home.join(name);
             if let Some(folder) = path.parent() {
                 make_private(folder)?;
-                // In the home of the conversation before, an agent may have put a link in its place.
+                // In a reused home, an agent may have put a link in its place.
                 if folder.is_symlink() {
                     return Err(unusable(folder).cause("it is a link"));
                 }
@@ -357,7 +357,7 @@ impl AnyAgent {
         for (name, text) in files {
             write(name, text)?;
         }
-        // A login that is not used may have come with a folder that `home` names.
+        // An unused login may have been copied with a folder in `home`.
         let is_used = |name: &str| files.iter().any(|(used, _)| *used == name);
         for (name, _) in &self.projection.files {
             if !is_used(name) {
@@ -375,12 +375,12 @@ impl AnyAgent {
         }
     }
 
-    /// The variables it is given. Its settings folder is always the private home's.
+    /// The variables that it gets. Its settings directory is always in the private home.
     fn allowed(&self) -> BTreeMap<OsString, OsString> {
         allowed(&self.host, &self.config, &self.projection)
     }
 
-    /// Reads the logins of the user's own program again.
+    /// A function that reads the logins of the user's own program again.
     fn renew(&self) -> Renew {
         let (name, config, host) = (self.name.clone(), self.config.clone(), self.host.clone());
         Box::new(move || {
@@ -434,8 +434,7 @@ fn make_workplace(request: &AgentRequest) -> Result<(), Problem> {
     })
 }
 
-/// Writes what is to be done as data beside the agent's private folders, where it can read it and
-/// not change it.
+/// Writes the job's data next to the agent's private folders, where it can read but not change it.
 fn write_input(request: &AgentRequest) -> Result<Option<PathBuf>, Problem> {
     let Some(input) = &request.input else {
         return Ok(None);
@@ -464,7 +463,7 @@ fn not_held(agent: &str) -> Problem {
     .hint("check what it changed; `drive doctor` shows which isolation this machine supports")
 }
 
-/// Who commits when the agent does it by itself: the private home names nobody.
+/// The author of commits that the agent makes itself: the private home contains no git identity.
 fn identity(agent: &str) -> impl Iterator<Item = (OsString, OsString)> {
     let name = OsString::from(agent);
     let email = OsString::from(format!("{agent}@localhost"));
@@ -478,8 +477,8 @@ fn identity(agent: &str) -> impl Iterator<Item = (OsString, OsString)> {
     .map(|(variable, value)| (OsString::from(variable), value))
 }
 
-/// The whole environment of an agent: what it is allowed, its private folders, and what its kind
-/// needs, which wins.
+/// The complete environment of an agent: allowed variables, its private folders, and what its kind
+/// needs, which takes precedence.
 pub(super) fn environment(
     allowed: BTreeMap<OsString, OsString>,
     own: impl IntoIterator<Item = (OsString, OsString)>,

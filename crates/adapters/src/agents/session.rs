@@ -11,11 +11,11 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long an agent may take to exit after its last word.
+/// How long an agent may take to exit after it has finished.
 const LINGER: Duration = Duration::from_secs(10);
 
-/// A conversation with a running agent: what it prints is logged and read, what it asks is
-/// answered, and it is stopped when its stream says so.
+/// A conversation with a running agent: its output is logged and parsed, its requests are answered,
+/// and it is stopped when its stream requires that.
 pub(super) struct Session<'a> {
     agent: &'a str,
     stream: Box<dyn AgentStream>,
@@ -53,13 +53,13 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The same, with the tokens that a broker counts.
+    /// Also uses the tokens that a broker counts.
     pub(super) fn counted_by(mut self, broker: Option<&'a Broker>) -> Self {
         self.broker = broker;
         self
     }
 
-    /// Says when the machine could not restrict the network.
+    /// Reports that the machine could not restrict the network.
     pub(super) fn lacked_network(&mut self, layers: &[Layer]) {
         let network = layers.iter().find(|layer| layer.name == LayerName::Network);
         if let Some(LayerState::Missing(why)) = network.map(|layer| &layer.state) {
@@ -71,7 +71,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Says when the package managers had no cache, or one they could not write.
+    /// Reports that package managers had no cache, or a read-only one.
     pub(super) fn lacked_caches(&mut self, layers: &[Layer]) {
         let caches = layers.iter().find(|layer| layer.name == LayerName::Caches);
         if let Some(LayerState::Missing(why)) = caches.map(|layer| &layer.state) {
@@ -80,8 +80,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Says which layers held it. One that the report does not name was not asked for; of caches and
-    /// keys there may be none.
+    /// Reports the layers of isolation. A layer that the report lacks was not requested; caches and
+    /// keys may not exist.
     pub(super) fn held_by(&mut self, layers: &[Layer], keys: Option<Layer>) {
         let layer = |name: LayerName| {
             let known = layers.iter().find(|layer| layer.name == name).cloned();
@@ -103,7 +103,7 @@ impl<'a> Session<'a> {
         self.tell(vec![AgentEvent::Isolation { layers }]);
     }
 
-    /// The verdict, once the agent is gone.
+    /// The outcome, after the agent has exited.
     pub(super) fn finish(mut self, end: &End) -> AgentOutcome {
         drop(self.linger.take());
         self.transcript.finish();
@@ -138,7 +138,7 @@ impl<'a> Session<'a> {
                 None => true,
             };
             if gone {
-                // It has closed its input; its output and its end say the rest.
+                // It has closed its input; its output and its end explain why.
                 self.stdin = None;
             }
         }
@@ -167,7 +167,7 @@ impl OutputSink for Session<'_> {
             Stream::Stdout => self.transcript.stdout(bytes),
             Stream::Stderr => self.transcript.stderr(bytes),
         }
-        // Before its words, which may be about being stopped.
+        // This comes before its output, which may be about being stopped.
         self.count(Broker::usage);
         let events = self.stream.push(stream, bytes);
         self.tell(events);
@@ -181,7 +181,7 @@ impl OutputSink for Session<'_> {
     }
 }
 
-/// Ends an agent that has said its last word and does not exit.
+/// Ends an agent that has finished but does not exit.
 struct Linger {
     exited: Option<Sender<()>>,
     timer: Option<JoinHandle<()>>,

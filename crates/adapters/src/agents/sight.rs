@@ -1,5 +1,4 @@
-//! Isolation of an agent: its program, tools and caches, and the paths and hosts that the kernel lets
-//! it use.
+//! Isolation of an agent: its program, tools and caches, and the paths and hosts that the kernel allows it.
 
 use super::confine::{Confined, isolation};
 use super::home::AgentFolders;
@@ -41,7 +40,7 @@ impl AnyAgent {
         })
     }
 
-    /// The caches of package managers that it works with.
+    /// The caches of package managers that it uses.
     pub(super) fn caches(
         &self,
         request: &AgentRequest,
@@ -78,7 +77,7 @@ impl AnyAgent {
             .get(OsStr::new("PATH"))
             .map_or(OsStr::new(""), |path| path);
         let found = find(&self.name, &command, search, &self.host.base)?;
-        // Arguments in the settings belong to the program that was named there.
+        // Arguments in the settings belong to the program that the settings name.
         let program = if args.is_empty() {
             self.recipe.native(found)
         } else {
@@ -87,7 +86,7 @@ impl AnyAgent {
         Ok((program, args.into_iter().map(OsString::from).collect()))
     }
 
-    /// The program, and what the search path, its arguments and variables that are passed on name.
+    /// The program, and the programs that the search path, its arguments and passed variables name.
     pub(super) fn tools(
         &self,
         program: &Program,
@@ -111,7 +110,7 @@ impl AnyAgent {
         );
         let usual = usual.into_iter().map(|(_, value)| PathBuf::from(value));
         tools.extend(usual.filter(|path| tool_paths::is_narrow(path, home)));
-        // What an interpreter runs is a program as well, which may need what lies beside it.
+        // A script that an interpreter runs is a program too, and may need the files next to it.
         let script = args.first().map(Path::new);
         let script = script.filter(|path| path.is_file() && is_mentionable(path));
         let folder = script.and_then(|script| Some((script.parent()?, script)));

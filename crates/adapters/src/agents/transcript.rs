@@ -6,10 +6,10 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The name of the log in a run's scratch folder: what the agent printed, without secrets.
+/// The name of the log of the agent's redacted output in a run's scratch folder.
 pub const TRANSCRIPT: &str = "agent.log";
 
-/// What an agent printed, without secrets, up to a size.
+/// An agent's redacted output, up to a size.
 pub(super) struct Transcript {
     file: File,
     stdout: Redactor,
@@ -18,7 +18,7 @@ pub(super) struct Transcript {
 }
 
 impl Transcript {
-    /// Goes on with the log of earlier rounds.
+    /// Continues the log of earlier rounds.
     pub(super) fn open(folder: &Path, secrets: &Secrets, max_bytes: u64) -> Result<Self, Problem> {
         let path = folder.join(TRANSCRIPT);
         let file = OpenOptions::new()
@@ -36,7 +36,7 @@ impl Transcript {
     }
 
     pub(super) fn stdout(&mut self, bytes: &[u8]) {
-        // A full log takes nothing more, so there is nothing to make clean for it.
+        // A full log takes no more, so nothing needs to be redacted for it.
         if self.left == 0 {
             return;
         }
@@ -57,7 +57,7 @@ impl Transcript {
         self.write(&clean);
     }
 
-    /// A log that cannot be written, on a full disk perhaps, must not end the agent's work.
+    /// Writes to the log. A failed write, for example on a full disk, must not stop the agent.
     fn write(&mut self, clean: &[u8]) {
         if self.left == 0 || clean.is_empty() {
             return;

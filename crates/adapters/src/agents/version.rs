@@ -1,4 +1,4 @@
-/// The first thing in `text` that looks like a version: three numbers with dots, and what hangs on.
+/// The first version in `text`: three numbers with dots, and any suffix.
 pub(super) fn find_version(text: &str) -> Option<String> {
     text.split(|c: char| c.is_whitespace() || matches!(c, ',' | '(' | ')'))
         .map(|word| word.trim_start_matches('v'))
@@ -16,7 +16,7 @@ pub(super) fn find_version(text: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// What to tell about a version that was not verified; `None` for one that was.
+/// A warning about a version that was not verified; `None` for a verified one.
 pub(super) fn warning(agent: &str, version: Option<&str>, verified: &[&str]) -> Option<String> {
     let names = verified
         .iter()

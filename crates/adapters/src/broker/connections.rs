@@ -1,4 +1,4 @@
-//! A listener that accepts no more connections than it may serve at once.
+//! A listener that only accepts as many connections as it can serve at once.
 
 use axum::serve::Listener;
 use std::io;
@@ -11,9 +11,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Connections at once; more wait to be accepted.
+/// How many connections are open at once; further ones wait.
 pub(super) const MOST: usize = 64;
-/// The pause after a connection that could not be accepted, such as for want of descriptors.
+/// The pause after a connection could not be accepted, for example because no descriptor was free.
 const PAUSE: Duration = Duration::from_millis(100);
 
 pub(super) struct Limited {
@@ -59,7 +59,7 @@ impl Listener for Limited {
     }
 }
 
-/// One of the connections that are open at once.
+/// One open connection.
 pub(super) struct Connection {
     stream: TcpStream,
     _permit: OwnedSemaphorePermit,

@@ -1,13 +1,13 @@
-//! Reads the tokens out of an answer that passes.
+//! Reads token counts from a response while it passes through.
 
 use super::dialect::Dialect;
 use drive_core::agent::Usage;
 use serde_json::Value;
 
-/// The longest line or answer that is read; of a longer one the tokens stay unknown.
+/// The longest line or response that is parsed, in bytes; the tokens of a longer one stay unknown.
 const MOST: usize = 8 * 1024 * 1024;
 
-/// The counter of one answer.
+/// Counts the tokens of one response.
 pub(super) struct Counter {
     dialect: Dialect,
     is_stream: bool,
@@ -27,7 +27,7 @@ impl Counter {
         }
     }
 
-    /// Reads the next bytes; returns the tokens that came on top.
+    /// Reads the next bytes; returns the additional tokens.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Usage {
         let before = self.counted;
         if self.is_stream {
@@ -43,7 +43,7 @@ impl Counter {
         self.counted.since(before)
     }
 
-    /// The answer is over; returns the tokens that its last part names on top.
+    /// Ends the response; returns the additional tokens of its last part.
     pub(super) fn finish(&mut self) -> Usage {
         let before = self.counted;
         self.read();
@@ -70,13 +70,13 @@ impl Counter {
         } else {
             Some(&held[..])
         };
-        // Most events are pieces of text, which need not be parsed.
+        // Most events are pieces of text and need not be parsed.
         let names_tokens = |text: &&[u8]| text.windows(6).any(|part| part == b"\"usage");
         let value = text
             .filter(names_tokens)
             .and_then(|text| serde_json::from_slice::<Value>(text).ok());
         if let Some(now) = value.and_then(|value| self.dialect.tokens(&value)) {
-            // Each figure is a total of the answer so far.
+            // Each number is a total of the response so far.
             self.counted = Usage {
                 input: self.counted.input.max(now.input),
                 cached: self.counted.cached.max(now.cached),

@@ -1,4 +1,4 @@
-//! The three protocols of models: which paths a call needs, and where an answer says its tokens.
+//! The three model protocols: which paths a call needs, and where a response contains its token counts.
 
 use axum::http::header::CONTENT_ENCODING;
 use axum::http::{HeaderMap, Method};
@@ -18,8 +18,7 @@ pub(crate) enum Dialect {
 }
 
 impl Dialect {
-    /// Whether a call of a model needs this. An account has other paths, such as for its files,
-    /// batches and keys.
+    /// Whether a model call needs this path. An account has others, such as for its files, batches and keys.
     pub(super) fn allows(self, method: &Method, path: &str) -> bool {
         let is_plain = path
             .bytes()
@@ -59,8 +58,8 @@ impl Dialect {
         }
     }
 
-    /// Whether a call may have this part of a query. One of Google's can leave out the tokens
-    /// (`fields`), or change the form of the answer (`callback`, `alt=proto`).
+    /// Whether a call may have this part of a query. One of Google's parameters can leave out the
+    /// token counts (`fields`), others change the form of the response (`callback`, `alt=proto`).
     pub(super) fn allows_query(self, part: &str) -> bool {
         match self {
             Dialect::Anthropic | Dialect::OpenAi => true,
@@ -72,7 +71,7 @@ impl Dialect {
         }
     }
 
-    /// Whether a header of the agent's is sent on. A server between could be told by another one to
+    /// Whether a header of the agent is forwarded. Another header could make a server in between
     /// choose another server, path or account for the key.
     pub(super) fn allows_header(self, name: &str) -> bool {
         let (names, prefixes): (&[&str], &[&str]) = match self {
@@ -101,9 +100,9 @@ impl Dialect {
             || prefixes.iter().any(|prefix| name.starts_with(prefix))
     }
 
-    /// Why a request with this body is not passed on.
+    /// Why a request with this body is refused, if so.
     pub(super) fn refuses(self, headers: &HeaderMap, body: &[u8]) -> Option<&'static str> {
-        /// Of a long request, this is read alone.
+        /// The only part that is read of a long request.
         #[derive(Deserialize)]
         struct Asked {
             #[serde(default)]
@@ -124,12 +123,12 @@ impl Dialect {
         }
     }
 
-    /// Whether an answer costs tokens.
+    /// Whether a response costs tokens.
     pub(super) fn is_paid(self, path: &str) -> bool {
         !path.ends_with("/count_tokens") && !path.ends_with(":countTokens")
     }
 
-    /// The tokens that one event or one whole answer names.
+    /// The tokens in one event or one whole response.
     pub(super) fn tokens(self, answer: &Value) -> Option<Usage> {
         match self {
             Dialect::Anthropic => {
@@ -143,7 +142,7 @@ impl Dialect {
             }
             Dialect::OpenAi => {
                 let usage = inner(answer, "response", "usage")?;
-                // The second name of each is of the older protocol.
+                // The second name of each is from the older protocol.
                 let either = |one, other| number(usage, one).max(number(usage, other));
                 let cached = number(&usage["input_tokens_details"], "cached_tokens")
                     .max(number(&usage["prompt_tokens_details"], "cached_tokens"));
@@ -153,7 +152,7 @@ impl Dialect {
                     output: either("output_tokens", "completion_tokens"),
                 })
             }
-            // Without events it sends a list of answers, of which the last one counts.
+            // Without events it sends a list of responses, of which the last one counts.
             Dialect::Gemini => {
                 let last = answer.as_array().and_then(|all| all.last());
                 let usage = last.unwrap_or(answer).get("usageMetadata")?;
@@ -187,7 +186,7 @@ const GEMINI_CALLS: [&str; 4] = [
     "embedContent",
 ];
 
-/// The member of an event's object, or of the answer itself.
+/// The member of an event's object, or of the response itself.
 fn inner<'a>(answer: &'a Value, object: &str, member: &str) -> Option<&'a Value> {
     let usage = answer[object].get(member).or_else(|| answer.get(member));
     usage.filter(|usage| usage.is_object())
@@ -216,7 +215,7 @@ mod tests {
             (OpenAi, "POST", "/responses", true),
             (OpenAi, "GET", "/models", true),
             (OpenAi, "POST", "/files", false),
-            // It names its tokens only if it is asked to.
+            // It reports its tokens only if it is asked to.
             (OpenAi, "POST", "/chat/completions", false),
             (OpenAi, "DELETE", "/models", false),
             (

@@ -1,12 +1,12 @@
-//! The broker: keys and logins stay with drive, and the agent shows a dummy in their place.
+//! The broker: keys and logins stay with drive, and the agent uses a dummy in their place.
 //!
-//! Each run of an agent has a broker of its own on a free port of loopback. It takes the calls that
-//! a model needs and no other, puts the real key where the dummy was, sends the call on over a
-//! verified connection, and counts the tokens of the answers. Nobody without a dummy of the run
-//! is answered.
+//! Each run of an agent has its own broker on a free loopback port. It only accepts calls that a
+//! model needs, replaces the dummy by the real key, forwards the call over a verified connection,
+//! and counts the tokens of the responses. Callers without a dummy of the run are refused.
 //!
-//! An answer is read to its end also where the agent has closed the connection: models name the tokens
-//! last, and bill them anyway. An answer that names none counts as a quarter of the request's bytes.
+//! A response is read to its end even if the agent has closed the connection: models report the
+//! tokens last, and charge for them anyway. For a response without token counts, a quarter of the
+//! request's bytes is counted.
 
 mod connections;
 mod count;
@@ -31,8 +31,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 
-/// A running broker. Dropping it ends every call: the agent is told at once, the model's server when
-/// it sends the next piece or by the call's own timeout.
+/// A running broker. Dropping it ends all calls: for the agent immediately, and for the model's
+/// server at its next piece or by the call's own timeout.
 pub(crate) struct Broker {
     shared: Arc<Shared>,
     stop: Option<oneshot::Sender<()>>,
@@ -40,7 +40,7 @@ pub(crate) struct Broker {
 }
 
 impl Broker {
-    /// A free port of loopback, and its number.
+    /// Binds a free loopback port, and returns its number.
     pub(crate) fn bind() -> io::Result<(TcpListener, u16)> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         listener.set_nonblocking(true)?;
@@ -48,7 +48,7 @@ impl Broker {
         Ok((listener, port))
     }
 
-    /// Starts to serve.
+    /// Starts the broker.
     pub(crate) fn start(
         listener: TcpListener,
         dialect: Dialect,
@@ -91,8 +91,8 @@ impl Broker {
         self.shared.usage()
     }
 
-    /// The same once the agent has gone, with an estimate for each call that has not been answered yet: at
-    /// least its request is paid for.
+    /// The final tokens after the agent has exited, with an estimate for each unanswered call,
+    /// whose request costs at least that.
     pub(crate) fn final_usage(&self) -> Usage {
         self.shared.final_usage()
     }

@@ -10,12 +10,12 @@ use ureq::Agent;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 const CONNECT: Duration = Duration::from_secs(30);
-/// A model may think for long before it answers, and between two parts of an answer.
+/// How long a model may think before its response, and between two parts of it.
 const SILENCE: Duration = Duration::from_secs(15 * 60);
-/// The longest call.
+/// The maximum duration of a call.
 const CALL: Duration = Duration::from_secs(60 * 60);
 
-/// Where distributions keep the certificates that the machine trusts.
+/// Where Linux distributions store the machine's trusted certificates.
 const SYSTEM: [&str; 4] = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
@@ -26,16 +26,16 @@ const SYSTEM: [&str; 4] = [
 /// The user's proxy and certificates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outside {
-    /// Its address, and the exceptions from it.
+    /// The address of the proxy, and the exceptions from it.
     proxy: Option<(String, String)>,
-    /// In place of the machine's certificates.
+    /// Certificates instead of the machine's.
     certificates: Option<PathBuf>,
-    /// Besides them.
+    /// Additional certificates.
     more_certificates: Option<PathBuf>,
 }
 
 impl Outside {
-    /// As the variables say that the agent's program is given.
+    /// Reads the variables that the agent's program gets.
     pub(crate) fn of(env: &BTreeMap<OsString, OsString>) -> Self {
         let path = |name: &str| env.get(OsStr::new(name)).map(PathBuf::from);
         Self {
@@ -45,7 +45,7 @@ impl Outside {
         }
     }
 
-    /// A client for one server. It follows no redirect: the key is for this server alone.
+    /// A client for one server. It follows no redirects, because the key is only for this server.
     pub(super) fn client(&self, upstream: &str) -> Agent {
         let mut builder = Agent::config_builder()
             .timeout_connect(Some(CONNECT))
@@ -68,7 +68,7 @@ impl Outside {
         builder.build().new_agent()
     }
 
-    /// The proxy of the agent's own connections, see `reach`.
+    /// The proxy for connections to this address, as the agent itself would use it; see `reach`.
     fn proxy_for(&self, upstream: &str) -> Option<ureq::Proxy> {
         let (address, exceptions) = self.proxy.as_ref()?;
         let known = Proxy::parse(address, exceptions)?;
@@ -84,7 +84,7 @@ impl Outside {
         ureq::Proxy::new(&address).ok()
     }
 
-    /// Empty where there is nothing to read: the public certificates that drive brings are used then.
+    /// The trusted certificates. If there are none, drive's built-in public certificates are used.
     fn trusted(&self) -> Vec<Certificate<'static>> {
         let own = self.certificates.as_deref();
         let system = SYSTEM.iter().map(Path::new).find(|file| file.is_file());

@@ -1,4 +1,4 @@
-//! An answer: passed on piece by piece, and counted.
+//! Passes on a response piece by piece and counts its tokens.
 
 use super::count::Counter;
 use super::shared::Shared;
@@ -15,14 +15,14 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
 use tokio_stream::Stream;
 
-/// About how many bytes a token has.
+/// The approximate number of bytes per token.
 const TOKEN: u64 = 4;
-/// How much of an answer is passed on at once.
+/// How many bytes of a response are passed on at once.
 const PIECE: usize = 16 * 1024;
-/// Pieces that wait for a slow agent.
+/// How many pieces wait for a slow agent.
 const PIECES: usize = 4;
 
-/// Headers of an answer that are about one connection, or about a login.
+/// Headers of a response that concern one connection or a login.
 const NOT_ANSWERED: [&str; 8] = [
     "connection",
     "content-length",
@@ -34,10 +34,10 @@ const NOT_ANSWERED: [&str; 8] = [
     "upgrade",
 ];
 
-/// The beginning of an answer, or why there is none.
+/// The beginning of a response, or why there is none.
 pub(super) type Told = Result<Response, String>;
 
-/// The pieces of an answer, until no call is taken any more.
+/// The pieces of a response, until the broker refuses calls.
 struct Pieces<C> {
     receiver: Receiver<io::Result<Bytes>>,
     closing: Pin<Box<C>>,
@@ -54,10 +54,10 @@ impl<C: Future<Output = &'static str>> Stream for Pieces<C> {
     }
 }
 
-/// A call that the model was asked.
+/// A call to the model.
 pub(super) struct Asked {
     pub(super) shared: Arc<Shared>,
-    /// About how many tokens it has cost; none once the answer names them.
+    /// The estimated tokens of the call; zero once the response reports them.
     expected: u64,
 }
 
@@ -68,7 +68,7 @@ impl Drop for Asked {
 }
 
 impl Asked {
-    /// A call that is about to be sent.
+    /// A call that will be sent.
     pub(super) fn new(shared: Arc<Shared>, path: &str, body: &[u8]) -> Self {
         let expected = if shared.dialect.is_paid(path) {
             body.len() as u64 / TOKEN
@@ -79,7 +79,7 @@ impl Asked {
         Self { shared, expected }
     }
 
-    /// Passes on an answer, and counts its tokens.
+    /// Passes on a response, and counts its tokens.
     pub(super) fn pass(
         mut self,
         answered: ureq::http::Response<ureq::Body>,
@@ -106,15 +106,16 @@ impl Asked {
         self.copy(reader, counter, &sender);
     }
 
-    /// Passes on each piece as it comes, and goes on counting when the agent has gone. It ends early
-    /// when no call is taken any more.
+    /// Passes on each piece as it arrives, and continues to count after the agent has gone. It ends
+    /// early if the broker refuses calls.
     fn copy(&mut self, mut from: impl Read, mut counter: Counter, to: &Sender<io::Result<Bytes>>) {
         let mut piece = vec![0; PIECE];
         while !self.shared.is_closed() {
             match from.read(&mut piece) {
                 Ok(0) => break,
                 Ok(length) => {
-                    // Counted first: once the agent has read it, its next call may follow.
+                    // The tokens are counted first: once the agent has read the piece, it may make
+                    // its next call.
                     self.add(counter.push(&piece[..length]));
                     let _ = to.blocking_send(Ok(Bytes::copy_from_slice(&piece[..length])));
                 }
@@ -126,7 +127,7 @@ impl Asked {
             }
         }
         self.add(counter.finish());
-        // The answer named no tokens: it was in another form, too long to be read, or was ended.
+        // The response reported no tokens: it had another form, was too long to parse, or was cut off.
         self.add(Usage {
             input: self.expected,
             ..Usage::default()
@@ -140,7 +141,7 @@ impl Asked {
         }
     }
 
-    /// Takes back what was expected.
+    /// Removes the estimate.
     fn settle(&mut self) {
         let tokens = std::mem::take(&mut self.expected);
         self.shared.expected.fetch_sub(tokens, Ordering::Relaxed);

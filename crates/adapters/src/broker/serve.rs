@@ -1,4 +1,4 @@
-//! One call: who asks, what is asked, and what the model's server answers.
+//! Serves one call: checks the caller and the request, and passes on the response.
 
 use super::dialect::Dialect;
 use super::grant::Grant;
@@ -19,9 +19,9 @@ use std::sync::{Arc, PoisonError};
 use tokio::sync::oneshot;
 use ureq::Agent;
 
-/// The largest request: models take 32 MB, and what does not fit must reach them to be refused.
+/// The largest request, in bytes. Models accept 32 MB, and a larger request must reach them to be refused.
 pub(super) const MOST_REQUEST: usize = 64 * 1024 * 1024;
-/// The headers that carry a key in place of the dummy.
+/// The headers that contain the key in place of the dummy.
 fn key_headers(carriers: &[Carrier], real: &str) -> HeaderMap {
     let header = |(name, scheme): &Carrier| {
         let mut value = HeaderValue::try_from(format!("{scheme}{real}")).ok()?;
@@ -71,7 +71,7 @@ async fn called(
     body: Body,
 ) -> Response {
     let announced = body.size_hint().lower();
-    // Held until the model has answered, also where the agent has gone meanwhile.
+    // The memory is reserved until the model has answered, even if the agent has gone meanwhile.
     let size = body.size_hint().exact().unwrap_or(MOST_REQUEST as u64);
     let size = u32::try_from(size / 1024 + 1).unwrap_or(MOST_WAITING);
     let (calls, waiting) = (shared.calls.clone(), shared.waiting.clone());
@@ -107,8 +107,8 @@ async fn called(
     let asked = Asked::new(shared.clone(), parts.uri.path(), &call.body);
     let client = client.clone();
     let (tell, told) = oneshot::channel();
-    // The model is waited for outside the one thread that serves every connection, and its answer is
-    // read to the end also where the agent has gone: it is paid for.
+    // The wait for the model is outside of the one thread that serves every connection. The
+    // response is read to its end even if the agent has gone, because it must be paid for.
     tokio::task::spawn_blocking(move || {
         let mut answered = call.send(&client);
         let is_refused = |answer: &ureq::http::Response<_>| answer.status() == 401;
@@ -132,7 +132,7 @@ async fn called(
     }
 }
 
-/// Where the call goes. A key in the query is left out: it is in a header.
+/// The address of the call. A key in the query is removed, because a header contains it.
 fn address(grant: &Grant, uri: &Uri) -> String {
     let query: Vec<&str> = uri
         .query()
@@ -189,7 +189,7 @@ impl Call {
 }
 
 fn unreachable_model(upstream: &str, error: &str) -> Response {
-    // Without a password that the address may hold.
+    // The address may contain a password, which is left out.
     let server = host_of_url(upstream).map_or("the model".to_owned(), |host| host.to_string());
     tracing::debug!(%error, "the broker could not reach the model");
     let message = if error.contains("://") {

@@ -11,11 +11,12 @@ use subtle::ConstantTimeEq;
 use tokio::sync::{Semaphore, watch};
 use ureq::Agent;
 
-/// Calls at once: an agent and the agents it starts. More wait before their body is read.
+/// How many calls run at once, of an agent and the agents it starts. Further ones wait before their
+/// body is read.
 pub(super) const MOST_CALLS: usize = 16;
-/// Calls of one run: far more than an agent and the agents it starts make in a day.
+/// How many calls one run may make: far more than an agent and its sub-agents make in a day.
 pub(super) const MOST_CALLS_OF_RUN: u64 = 100_000;
-/// The size of all requests together that wait to be sent, in KiB.
+/// The total size of all requests that wait to be sent, in KiB.
 pub(super) const MOST_WAITING: u32 = 256 * 1024;
 
 pub(super) const RUN_OVER: &str = "the run is over";
@@ -25,31 +26,31 @@ pub(super) const CALLS_MADE: &str = "the run has made too many calls of its mode
 /// Headers that carry a key.
 const KEYS: [&str; 4] = ["authorization", "x-api-key", "x-goog-api-key", "api-key"];
 
-/// A grant, and what its calls need.
+/// A grant, with the data that its calls need.
 pub(super) struct Entry {
     pub(super) grant: Grant,
     pub(super) client: Agent,
-    /// The key as it is now.
+    /// The current key.
     pub(super) real: Mutex<String>,
 }
 
-/// Where the agent shows its dummy: the name of a header, and the scheme before the dummy.
+/// Where the agent puts its dummy: the name of a header, and the scheme before the dummy.
 pub(super) type Carrier = (&'static str, String);
 
-/// What every call needs.
+/// The data that every call needs.
 pub(super) struct Shared {
     pub(super) dialect: Dialect,
     pub(super) grants: Vec<Entry>,
     renew: Renew,
     used: Mutex<Usage>,
-    /// About how many tokens the calls under way have cost already.
+    /// The estimated tokens of the running calls.
     pub(super) expected: AtomicU64,
     on_usage: OnUsage,
     pub(super) calls: Arc<Semaphore>,
-    /// Calls of the run so far.
+    /// The number of the run's calls so far.
     pub(super) made: AtomicU64,
     pub(super) waiting: Arc<Semaphore>,
-    /// Why no call is taken any more.
+    /// Why no further call is accepted, if so.
     closed: watch::Sender<Option<&'static str>>,
 }
 
@@ -80,7 +81,7 @@ impl Shared {
         }
     }
 
-    /// Refuses further calls for this reason, and ends those under way.
+    /// Refuses further calls for this reason, and ends the running ones.
     pub(super) fn close(&self, why: &'static str) {
         self.closed.send_if_modified(|closed| {
             let is_first = closed.is_none();
@@ -93,7 +94,7 @@ impl Shared {
         self.closed.borrow().is_some()
     }
 
-    /// Waits until no call is taken any more; returns why.
+    /// Waits until calls are refused; returns the reason.
     pub(super) fn closing(&self) -> impl Future<Output = &'static str> + Send + use<> {
         let mut closed = self.closed.subscribe();
         async move {
@@ -102,7 +103,7 @@ impl Shared {
         }
     }
 
-    /// With an estimate of the calls that have not been answered.
+    /// The usage with an estimate for unanswered calls.
     pub(super) fn final_usage(&self) -> Usage {
         let expected = Usage {
             input: self.expected.load(Ordering::Relaxed),
@@ -128,7 +129,7 @@ impl Shared {
         }
     }
 
-    /// Who asks, and the headers that show the dummy.
+    /// The caller's grant, and the headers that contain the dummy.
     pub(super) fn granted(&self, headers: &HeaderMap) -> Option<(usize, Vec<Carrier>)> {
         let mut found = None;
         let mut carriers = Vec::new();
@@ -145,7 +146,7 @@ impl Shared {
             let Some(entry) = entries.position(|entry| is_shown(&entry.grant.dummy)) else {
                 continue;
             };
-            // One call has one key: another one's would go to the wrong server.
+            // A call has one key: another one would go to the wrong server.
             if *found.get_or_insert(entry) == entry {
                 carriers.push((name, scheme.to_owned()));
             }
@@ -153,8 +154,8 @@ impl Shared {
         found.map(|entry| (entry, carriers))
     }
 
-    /// The key of a grant, where the user's own program has renewed it since. Only the key may differ:
-    /// the rest of a run is not for another account.
+    /// The new key of a grant, if the user's own program renewed it. Only the key may differ,
+    /// because the rest of a run must use the same account.
     pub(super) fn renewed(&self, index: usize, refused: &str) -> Option<String> {
         let entry = self.grants.get(index)?;
         let mut real = entry.real.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
 use super::{Check, Doctor, forge, machine, tools};
 
 impl Doctor<'_> {
-    /// Looks at everything.
+    /// Runs all checks.
     #[must_use]
     pub fn examine(&self) -> Vec<Check> {
         let mut checks = vec![tools::git(self)];

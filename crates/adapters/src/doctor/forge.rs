@@ -1,5 +1,5 @@
-//! Checks the forge, the token, what it may do, and its remaining requests. The token itself is never
-//! shown.
+//! Checks the forge, the token with its permissions, and its remaining requests. The token itself
+//! is never shown.
 
 use super::{Check, Doctor, Status};
 use crate::environment::GH_TOKEN;
@@ -29,14 +29,14 @@ const KEY: &str = "forgeAppKey";
 const ACCESS: &str = "forgeAccess";
 const LANDING: &str = "forgeLanding";
 
-/// The branch that rules are asked for: they are mostly about the part before the slash.
+/// The branch whose rules are checked: rules are mostly about the part before the slash.
 const BRANCH: &str = "drive/doctor";
 
-/// The forge, its token, what it may do there, and the budget of the token.
+/// Checks of the forge, its token, the token's permissions, and its request budget.
 pub(super) fn checks(doctor: &Doctor<'_>) -> Vec<Check> {
     let forge = &doctor.settings.forge;
     let environment = doctor.environment;
-    // The local forge needs no token, so no program is asked for one.
+    // The local forge needs no token, so no program is run for one.
     let found = match forge.kind {
         ForgeKind::Local => Ok(None),
         ForgeKind::Auto | ForgeKind::Github => {
@@ -83,7 +83,7 @@ pub(super) fn checks(doctor: &Doctor<'_>) -> Vec<Check> {
 
 fn token(forge: &ForgeSettings, found: Result<&Option<Credential>, &Problem>) -> Check {
     match (found, forge.kind) {
-        // Whoever stopped the doctor does not read on.
+        // The doctor was stopped, so nobody reads further results.
         (Err(problem), _) => Check::from_problem(TOKEN, problem),
         (Ok(Some(credential)), _) if forge.app().is_some() => {
             Check::ok(TOKEN, format!("from {}", credential.source()))
@@ -208,7 +208,7 @@ fn current_branch(doctor: &Doctor<'_>) -> Option<BranchName> {
     BranchName::parse(&name).ok()
 }
 
-/// Asks the forge whether a run could publish.
+/// Checks with the forge whether a run could publish.
 fn access(doctor: &Doctor<'_>, repo: &str, github: &GitHub) -> Check {
     match ask(doctor, github) {
         Ok(warnings) if warnings.is_empty() => Check::ok(
@@ -263,7 +263,7 @@ fn ask(doctor: &Doctor<'_>, github: &GitHub) -> Result<Vec<String>, Problem> {
     }
 }
 
-/// What the token may still ask, as any process of this machine was last told.
+/// The token's remaining requests, as last reported to any process of this machine.
 fn budget(doctor: &Doctor<'_>, identity: &str) -> Check {
     let known = StateDir::open(doctor.environment)
         .and_then(|state_dir| Database::open(&state_dir.database()))
@@ -287,7 +287,7 @@ fn spoken_budget(budget: &RequestBudget, now: Timestamp) -> Check {
     }
 }
 
-/// The address of the remote that is pushed to; none without git, repository or remote.
+/// The address of the remote for pushes; `None` without git, repository or remote.
 fn remote_url(doctor: &Doctor<'_>) -> Option<String> {
     doctor.find("git")?;
     let git =

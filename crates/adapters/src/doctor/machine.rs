@@ -9,10 +9,10 @@ use drive_core::settings::{ByteSize, IsolationMode};
 use rustix::fs::statvfs;
 use std::path::Path;
 
-/// Below this a build or a clone is likely to fill the disk.
+/// Below this many bytes, a build or a clone is likely to fill the disk.
 const LITTLE_SPACE: u64 = 2 << 30;
 
-/// What must be writable.
+/// Checks of the paths that must be writable.
 pub(super) fn state(doctor: &Doctor<'_>) -> Vec<Check> {
     let state_dir = match StateDir::open(doctor.environment) {
         Ok(state_dir) => state_dir,
@@ -50,7 +50,7 @@ fn space(path: &Path) -> Check {
             return Check::degraded(NAME, format!("cannot determine free space: {error}"), hint);
         }
     };
-    // Whole gibibytes are exact enough where there are some.
+    // Whole gibibytes are exact enough if there are any.
     let unit = if free >= LITTLE_SPACE { 30 } else { 20 };
     let detail = format!(
         "{} free at `{}`",
@@ -64,7 +64,7 @@ fn space(path: &Path) -> Check {
     Check::ok(NAME, detail)
 }
 
-/// What the kernel of this machine can enforce.
+/// Checks of what the kernel of this machine can enforce.
 pub(super) fn layers(doctor: &Doctor<'_>) -> Vec<Check> {
     let isolation = doctor.settings.sandbox.isolation;
     let layers = doctor.runner.probe();

@@ -1,8 +1,7 @@
-//! Checks of `drive doctor`: what is installed, what is missing, and which isolation this machine
-//! supports.
+//! Checks of `drive doctor`: what is installed, what is missing, and which isolation this machine supports.
 //!
 //! Checks are read-only: they install nothing, and only test whether a secret exists. Only the
-//! access to a forge on the network is asked for there.
+//! check of a forge's access uses the network.
 
 mod examine;
 mod forge;
@@ -19,19 +18,19 @@ use serde::Serialize;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Whether something is as it should be.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Status {
-    /// As it should be.
+    /// It works.
     Ok,
-    /// Not there, or not usable.
+    /// It is missing or unusable.
     Missing,
-    /// There, with less than it could give.
+    /// It works with restrictions.
     Degraded,
 }
 
-/// Whether drive can do without.
+/// Whether drive needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Need {
@@ -41,19 +40,19 @@ pub enum Need {
     Optional,
 }
 
-/// One thing looked at.
+/// One check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Check {
     /// A stable name, such as `git` or `agent.codex`.
     pub name: String,
-    /// Whether it is as it should be.
+    /// The status.
     pub status: Status,
     /// The result of the check.
     pub detail: String,
     /// How to fix it.
     pub hint: Option<String>,
-    /// Whether drive can do without.
+    /// Whether drive needs it.
     pub need: Need,
 }
 
@@ -96,7 +95,7 @@ impl Check {
         self
     }
 
-    /// A problem seen as a check that failed.
+    /// A problem as a failed check.
     fn from_problem(name: &str, problem: &Problem) -> Self {
         let hint = problem
             .hint
@@ -105,7 +104,7 @@ impl Check {
         Self::missing(name, problem.to_string(), hint)
     }
 
-    /// The settings files: fine, or why not.
+    /// The check of the settings files.
     #[must_use]
     pub fn settings(problem: Option<&Problem>) -> Self {
         let check = match problem {
@@ -118,24 +117,24 @@ impl Check {
         check.required()
     }
 
-    /// Whether nothing works until this is mended.
+    /// Whether nothing works until this is fixed.
     #[must_use]
     pub fn blocks(&self) -> bool {
         self.need == Need::Required && self.status == Status::Missing
     }
 }
 
-/// What is needed to look.
+/// The context of all checks.
 #[derive(Clone, Copy)]
 pub struct Doctor<'a> {
     /// The caller's environment.
     pub environment: &'a Environment,
-    /// What starts the tools asked for their version.
+    /// The runner that starts tools to read their version.
     pub runner: &'a Arc<dyn ProcessRunner>,
-    /// Ends the examination early.
+    /// Cancels the checks.
     pub cancel: &'a CancelToken,
     /// The effective settings.
     pub settings: &'a Settings,
-    /// The folder drive was called for.
+    /// The folder in which drive was called.
     pub folder: &'a Path,
 }

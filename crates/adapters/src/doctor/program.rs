@@ -9,10 +9,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A program that says its version slower than this is not healthy.
+/// A program that needs longer than this to print its version has a problem.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// No version is longer.
+/// More bytes than any version output.
 const MAX_OUTPUT: usize = 16 << 10;
 
 /// A version, major first.
@@ -20,7 +20,7 @@ const MAX_OUTPUT: usize = 16 << 10;
 pub(super) struct Version(pub(super) u32, pub(super) u32);
 
 impl Doctor<'_> {
-    /// Where a program is: a path as given, or a name found in `PATH`.
+    /// The path of a program, given as a path or as a name in `PATH`.
     pub(super) fn find(&self, program: &str) -> Option<PathBuf> {
         let is_program = |path: &PathBuf| path.is_file() && access(path, Access::EXEC_OK).is_ok();
         if program.contains('/') {
@@ -33,7 +33,7 @@ impl Doctor<'_> {
             .find(is_program)
     }
 
-    /// What a program prints, when it ends well within its time.
+    /// The output of a program that succeeds in time.
     pub(super) fn ask(&self, program: &Path, args: &[&str]) -> Option<String> {
         let mut spec = CommandSpec::new(program, "/").args(args.iter().map(OsString::from));
         spec.containment = Containment::Light;
@@ -52,7 +52,7 @@ impl Doctor<'_> {
         fine.then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Just enough for a program to start: no secret, no git variable, no locale.
+    /// An environment that is just enough to start a program: without secrets, git variables and locale.
     fn plain_environment(&self) -> Vec<(OsString, OsString)> {
         let kept = [PATH, HOME, XDG_CONFIG_HOME]
             .into_iter()
@@ -66,7 +66,7 @@ impl Doctor<'_> {
     }
 }
 
-/// The first thing in a text that looks like a version, as written.
+/// The first version in a text, as written.
 pub(super) fn version_text(output: &str) -> Option<&str> {
     output
         .split_whitespace()
@@ -74,7 +74,7 @@ pub(super) fn version_text(output: &str) -> Option<&str> {
         .find(|word| version(word).is_some())
 }
 
-/// A version from its text.
+/// Parses a version.
 pub(super) fn version(text: &str) -> Option<Version> {
     let mut parts = text.split(|c: char| !c.is_ascii_digit());
     let major = parts.next()?.parse().ok()?;

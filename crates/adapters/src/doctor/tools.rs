@@ -10,7 +10,7 @@ use drive_core::settings::IsolationMode;
 use drive_core::time::Timestamp;
 use drive_engine::ports::Clock;
 
-/// The first git with everything used here: `worktree list -z` and `merge-tree --write-tree`.
+/// The first git version with all features that drive uses: `worktree list -z` and `merge-tree --write-tree`.
 const OLDEST_GIT: Version = Version(2, 38);
 
 /// Checks that git is installed and new enough.
@@ -36,7 +36,7 @@ pub(super) fn git(doctor: &Doctor<'_>) -> Check {
     check.required()
 }
 
-/// Every agent of the settings.
+/// Checks of all agents in the settings.
 pub(super) fn agents(doctor: &Doctor<'_>) -> Vec<Check> {
     let agents = doctor.settings.agents.iter();
     agents
@@ -53,7 +53,7 @@ pub(super) fn agents(doctor: &Doctor<'_>) -> Vec<Check> {
                 AgentKind::ClaudeCode | AgentKind::GeminiCli | AgentKind::Codex => {
                     versioned(doctor, check, &program)
                 }
-                // Any program may be one, and not every program knows `--version`.
+                // Any program may be such an agent, and not every program knows `--version`.
                 AgentKind::Acp | AgentKind::Command => {
                     Check::ok(check, format!("found at `{}`", path.display()))
                 }
@@ -62,7 +62,7 @@ pub(super) fn agents(doctor: &Doctor<'_>) -> Vec<Check> {
         .collect()
 }
 
-/// What to do about a variable that the settings pass on by its name.
+/// Advice about a variable that the settings pass on by name.
 const NAMED: &str = "use a key that can do little, or remove the variable from `env`";
 
 /// Whether each agent that is installed has a login or a key. Their values are not read out.
@@ -105,7 +105,7 @@ fn login(check: String, kind: AgentKind, found: LoginState, now: Timestamp) -> C
     }
 }
 
-/// Whether the keys and logins of agents that have some stay with drive.
+/// Checks whether the keys and logins of agents stay with drive.
 pub(super) fn keys(doctor: &Doctor<'_>) -> Vec<Check> {
     let settings = doctor.settings;
     let host = host(doctor);
@@ -139,7 +139,7 @@ fn agent_hint(name: &str, kind: AgentKind) -> String {
     format!("run `npm install -g {package}`, or set `command` in `[agents.{name}]`")
 }
 
-/// Tools only some set-ups need.
+/// Checks of tools that only some set-ups need.
 pub(super) fn helpers(doctor: &Doctor<'_>) -> Vec<Check> {
     let table = [
         (

@@ -8,16 +8,16 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// How a file was brought over.
+/// How a file was copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloneOutcome {
-    /// Its blocks are shared until either side writes.
+    /// The copy shares its blocks until either side is written.
     Shared,
     /// This many bytes were copied.
     Copied(u64),
 }
 
-/// Copies a regular file with its permissions and times to a name that is not taken yet.
+/// Copies a regular file with its permissions and times to a new name.
 pub fn clone_file(from: &Path, to: &Path) -> io::Result<CloneOutcome> {
     let mut source = File::options()
         .read(true)
@@ -37,7 +37,7 @@ pub fn clone_file(from: &Path, to: &Path) -> io::Result<CloneOutcome> {
         Err(_) => CloneOutcome::Copied(io::copy(&mut source, &mut target)?),
     };
     target.set_permissions(PermissionsExt::from_mode(meta.mode() & 0o777))?;
-    // Build tools compare times: a copy that looks newer than its source is built again.
+    // Build tools compare times: a copy newer than its source would be built again.
     if let Ok(modified) = meta.modified() {
         target.set_modified(modified)?;
     }

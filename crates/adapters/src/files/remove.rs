@@ -1,4 +1,4 @@
-//! Removal of any tree: folders nobody may enter, paths longer than the kernel takes.
+//! Removes any tree, even with folders nobody may enter or paths longer than the kernel allows.
 //!
 //! Instead of descending, each folder's subfolders are moved up into the root. Two open folders are
 //! enough for any depth, and no path is ever longer than one name.
@@ -13,8 +13,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Removes a tree whose root is a folder, a file or a link. Fine when there is none. Links are
-/// removed, never followed; another file system mounted inside is an error.
+/// Removes a tree whose root is a folder, a file or a link, if it exists. Links are removed, never
+/// followed; another file system mounted inside is an error.
 pub fn remove_tree(path: &Path) -> io::Result<()> {
     let meta = match path.symlink_metadata() {
         Ok(meta) => meta,
@@ -28,13 +28,13 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
     }
 }
 
-/// One tree on its way out.
+/// A tree that is being removed.
 struct Removal {
     root: OwnedFd,
     device: u64,
-    /// How many folders were given a fresh name.
+    /// How many folders were renamed.
     moved: u64,
-    /// How many entries were met: each one where it was, and a folder once more in the root.
+    /// How many entries were handled: each once in its place, and each folder again in the root.
     met: u64,
 }
 
@@ -56,7 +56,7 @@ impl Removal {
         std::fs::remove_dir(path)
     }
 
-    /// Level by level: what the folders of one level hold is the next.
+    /// Empties the tree by levels: the contents of one level's folders are the next level.
     fn empty(&mut self) -> io::Result<()> {
         loop {
             let level = self.unlink_files()?;
@@ -72,7 +72,7 @@ impl Removal {
         }
     }
 
-    /// Unlinks everything but folders in the root, and returns those.
+    /// Unlinks everything in the root except folders, which it returns.
     fn unlink_files(&mut self) -> io::Result<Vec<CString>> {
         let mut folders = Vec::new();
         let root = self.root.as_fd();
@@ -88,18 +88,18 @@ impl Removal {
         Ok(folders)
     }
 
-    /// Empties a folder: files are unlinked, subfolders moved up into the root under fresh names.
+    /// Empties a folder: files are unlinked, and subfolders are moved up into the root under new names.
     fn flatten(&mut self, folder: BorrowedFd<'_>) -> io::Result<()> {
         for_each_entry(folder, |name, is_folder| {
             self.met += 1;
             if !is_folder {
                 return unlink(folder, name);
             }
-            // An empty folder needs no move, and most of the deepest ones are empty by now.
+            // An empty folder need not be moved, and most of the deepest ones are empty by now.
             if rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR).is_ok() {
                 return Ok(());
             }
-            // Moving a folder rewrites its `..`, which takes the right to write it.
+            // Moving a folder rewrites its `..`, which needs write permission on it.
             self.open(folder, name)?;
             self.move_up(folder, name)
         })
@@ -111,14 +111,14 @@ impl Removal {
             let fresh = format!(".drive-{}", self.moved);
             match rustix::fs::renameat(folder, name, &self.root, &fresh) {
                 Ok(()) => return Ok(()),
-                // A folder of that name is in the way; there are finitely many.
+                // A folder of that name exists already; there are finitely many.
                 Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => {}
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    /// Opens a folder of this tree. One of another file system is somebody else's.
+    /// Opens a folder of this tree. A folder of another file system is refused.
     fn open(&self, parent: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
         let folder = open_folder(parent, name)?;
         if rustix::fs::fstat(&folder)?.st_dev == self.device {
@@ -129,16 +129,16 @@ impl Removal {
     }
 }
 
-/// Gives the owner of a folder back what they need to work in it and to move it. No link is followed.
+/// Restores the permissions that a folder's owner needs to work in it and to move it. No link is followed.
 pub fn make_usable(folder: &Path) -> io::Result<()> {
     open_folder(rustix::fs::CWD, &c_name(folder)?).map(drop)
 }
 
-/// Gives the owner back what they need to read a tree. Returns the folders, at most eight names
-/// deep, with files a path still cannot reach: because it would be too long, or they belong to
-/// somebody else.
+/// Restores the permissions that the owner needs to read a tree. Returns the folders, at most eight
+/// names deep, with files that still cannot be read: because their path is too long, or they belong
+/// to another user.
 ///
-/// One folder is open at a time, and the way back up is `..`, so that no depth is too deep.
+/// Only one folder is open at a time, and `..` leads back up, so any depth works.
 pub fn make_readable(path: &Path) -> io::Result<BTreeSet<PathBuf>> {
     let mut walk = Walk {
         here: open_folder(rustix::fs::CWD, &c_name(path)?)?,
@@ -162,21 +162,21 @@ pub fn make_readable(path: &Path) -> io::Result<BTreeSet<PathBuf>> {
     Ok(walk.unreachable)
 }
 
-/// The longest path the kernel takes, without the byte that ends it.
+/// The longest path that the kernel accepts, without the final zero byte.
 const PATH_BYTES: usize = 4095;
-/// How many names tell a folder well enough.
+/// How many names identify a folder well enough.
 const PREFIX_NAMES: usize = 8;
 
-/// A way through a tree.
+/// A walk through a tree.
 struct Walk {
     here: OwnedFd,
-    /// Of the path to `here`.
+    /// The length of the path to `here`.
     length: usize,
     levels: Vec<Level>,
     unreachable: BTreeSet<PathBuf>,
 }
 
-/// One folder on the way down.
+/// A folder on the way down.
 struct Level {
     name: CString,
     folders: Vec<CString>,
@@ -250,7 +250,7 @@ fn for_each_entry(
     Ok(())
 }
 
-/// Opens a folder, giving its owner the rights back where they are missing.
+/// Opens a folder, after restoring its owner's permissions if necessary.
 fn open_folder(parent: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
     let handle = rustix::fs::openat(
         parent,
@@ -260,7 +260,7 @@ fn open_folder(parent: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
     )?;
     let mode = Mode::from_raw_mode(rustix::fs::fstat(&handle)?.st_mode);
     if !mode.contains(OWNER_ALL) {
-        // Through the handle, so that nobody can put a link in its place meanwhile.
+        // The handle is used, so that nobody can replace the folder by a link meanwhile.
         rustix::fs::chmod(
             format!("/proc/self/fd/{}", handle.as_raw_fd()),
             mode | OWNER_ALL,
@@ -269,7 +269,7 @@ fn open_folder(parent: BorrowedFd<'_>, name: &CStr) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(&handle, c".", FOLDER, Mode::empty())?)
 }
 
-/// Whether a file can be read by its owner, after giving that right back where it was missing.
+/// Whether a file's owner can read it, after restoring that permission if necessary.
 fn made_readable(folder: BorrowedFd<'_>, name: &CStr) -> bool {
     let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
         return false;
@@ -290,8 +290,8 @@ fn c_name(path: &Path) -> io::Result<CString> {
 mod tests {
     use super::*;
 
-    /// Entries met while a tree of `wide` folders, each with three more below and a file in each, is
-    /// emptied; and how many there were.
+    /// The number of entries handled while a tree of `wide` folders is emptied, each with three
+    /// more below and a file in each; and the number of existing entries.
     fn met(wide: u64) -> (u64, u64) {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("tree");

@@ -1,4 +1,4 @@
-//! The secret key of this installation that marks drive's posts.
+//! The secret key of this installation, which signs drive's posts.
 
 use drive_core::forge::marker::MarkerKey;
 use drive_core::problem::{Kind, Problem};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const NAME: &str = "marker.key";
 const BYTES: usize = 32;
 
-/// The marker key in a state directory, made on first use and readable by its owner only.
+/// The marker key in a state directory. It is created on first use, readable only by its owner.
 pub fn require_marker_key(state_dir: &Path) -> Result<MarkerKey, Problem> {
     let path = state_dir.join(NAME);
     match File::open(&path) {
@@ -40,8 +40,8 @@ fn load(path: &Path, mut file: File) -> Result<MarkerKey, Problem> {
     }
 }
 
-/// Writes the key beside its place and links it there: whoever is first wins, and nobody ever sees
-/// half a key.
+/// Writes the key to another file and links it to its place: the first process wins, and nobody
+/// ever sees half a key.
 fn create(path: &Path) -> Result<MarkerKey, Problem> {
     let cannot = |error: io::Error| unusable(path, "cannot be created").because(error);
     let mut secret = [0; BYTES];
@@ -52,7 +52,7 @@ fn create(path: &Path) -> Result<MarkerKey, Problem> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         Ok(()) | Err(_) => Ok(()),
     });
-    // Left behind it is only a stray file, so that this may fail.
+    // A left-over file is harmless, so this may fail.
     let _ = fs::remove_file(&draft);
     linked.map_err(cannot)?;
     load(path, File::open(path).map_err(cannot)?)

@@ -16,37 +16,37 @@ use drive_engine::ports::{Clock, Forge, Place, ProcessRunner, VersionControl};
 use std::path::Path;
 use std::sync::Arc;
 
-/// What a forge is opened with.
+/// The services with which a forge is opened.
 #[derive(Clone, Copy)]
 pub struct ForgeHost<'a> {
-    /// Where a token may be.
+    /// The environment, which may contain a token.
     pub environment: &'a Environment,
-    /// Asks `gh` and `forge.token_command` for one.
+    /// Runs `gh` and `forge.token_command` for a token.
     pub runner: &'a Arc<dyn ProcessRunner>,
-    /// Learns every token, so that none is ever published.
+    /// Learns every token, so that none is published.
     pub secrets: Option<&'a SecretPolicy>,
     /// Reads the repository.
     pub git: &'a Git,
-    /// Keeps what must survive.
+    /// The state database.
     pub database: &'a Arc<Database>,
-    /// Tells the time.
+    /// The clock.
     pub clock: &'a Arc<dyn Clock>,
-    /// Ends the asking.
+    /// Cancels the search for a token.
     pub cancel: &'a CancelToken,
 }
 
-/// A forge, and why it is this one.
+/// A forge, and why it was chosen.
 pub struct OpenForge {
     /// The forge.
     pub forge: Arc<dyn Forge>,
     /// The chosen forge, with the reason.
     pub choice: Choice,
-    /// The remote that branches are pushed to before the forge sees them; `None` for a forge that
+    /// The remote to which branches are pushed before the forge sees them; `None` for a forge that
     /// reads the repository itself.
     pub remote: Option<RemoteName>,
 }
 
-/// Opens the forge of the repository that `folder` lies in.
+/// Opens the forge of the repository that contains `folder`.
 pub fn open(
     settings: &ForgeSettings,
     host: &ForgeHost<'_>,

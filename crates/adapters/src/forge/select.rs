@@ -7,8 +7,8 @@ use drive_core::forge::choice::{Choice, Chosen, Surroundings, choose};
 use drive_core::settings::{ForgeKind, ForgeSettings};
 use drive_engine::ports::{Place, VersionControl};
 
-/// The choice, and the credential if it is GitHub. Programs are asked for a token only where their
-/// answer decides.
+/// The choice, with the credential if it is GitHub. Programs are only run for a token if their
+/// answer matters.
 pub(super) fn select(
     settings: &ForgeSettings,
     host: &ForgeHost<'_>,

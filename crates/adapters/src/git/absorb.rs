@@ -1,4 +1,4 @@
-//! Repositories that an agent made inside its sandbox: their files are work like any other, and their
+//! Repositories that an agent created inside its sandbox: their files count as work, and their
 //! commits are saved with the sandbox's own.
 
 use super::tracked::{declared, has_entry};
@@ -13,14 +13,14 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
-/// Where the git folders of such repositories are moved to, in the sandbox's own.
+/// The folder in the sandbox's git directory to which the git directories of such repositories are moved.
 const ASIDE: &str = "drive-nested";
-/// How deep repositories may lie in each other.
+/// How many levels of nested repositories are handled.
 const MOST_ROUNDS: u32 = 8;
 
-/// Makes plain folders of the repositories that a status shows, so that their files can be committed.
-/// A clone of something else is left as it is: its files belong to another project. `look` looks once
-/// more; `has_links` tells of repositories that were committed, which no status shows.
+/// Turns the repositories in a status into plain folders, so that their files can be committed. A
+/// clone of another project is left alone. `look` reads the status again; `has_links` is set if
+/// repositories were committed, which no status shows.
 pub(super) fn commit_files_of(
     git: &Git,
     at: &Location,
@@ -58,12 +58,12 @@ pub(super) fn commit_files_of(
         path: path.clone(),
         is_committed: false,
     }));
-    // Everything at once would add the name of the clone.
+    // Adding everything at once would also add the clone as a link.
     status.has_others |= !status.nested.is_empty();
     Ok(found)
 }
 
-/// Entries of the index that are commits of a repository which lies there and is no submodule.
+/// Entries of the index that are links to repositories in the folder which are no submodules.
 fn undeclared_links(git: &Git, at: &Location) -> Result<Vec<PathBuf>, Problem> {
     let call = || git.call_at(at.clone(), Touches::Objects);
     let mut links = Tracked::by_index(call())?.links;
@@ -91,7 +91,7 @@ fn unstage(git: &Git, at: &Location, links: &[PathBuf]) -> Result<(), Problem> {
         .map(drop)
 }
 
-/// Whether a repository comes from somewhere else, or shares another one's git folder.
+/// Whether a repository is a clone, or shares another one's git directory.
 fn is_clone(git: &Git, at: &Location, path: &Path) -> Result<bool, Problem> {
     let own = at.dir.join(path).join(".git");
     if !own.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
@@ -104,8 +104,8 @@ fn is_clone(git: &Git, at: &Location, path: &Path) -> Result<bool, Problem> {
     Ok(answer.code == 0 && !answer.stdout.is_empty())
 }
 
-/// Makes a plain folder of a repository in a sandbox. Commits that no remote of it has come to refs of
-/// the sandbox's own repository; one that git cannot read has none.
+/// Turns a repository in a sandbox into a plain folder. Its commits that none of its remotes has
+/// are saved in refs of the sandbox's own repository; an unreadable repository has none.
 pub(crate) fn absorb(git: &Git, at: &Location, path: &Path) -> Result<(), Problem> {
     let number = crate::entropy::random_u32()?;
     if has_unpushed(git, at, &at.dir.join(path).join(".git"))? {
@@ -134,8 +134,8 @@ pub(crate) fn absorb(git: &Git, at: &Location, path: &Path) -> Result<(), Proble
     })
 }
 
-/// Whether a repository has commits that no remote of it has: on branches, on none, tagged or stashed.
-/// One that git cannot read may have.
+/// Whether a repository has commits that none of its remotes has: on branches, detached, tagged or
+/// stashed. An unreadable repository may have some.
 pub(crate) fn has_unpushed(git: &Git, at: &Location, git_dir: &Path) -> Result<bool, Problem> {
     let answer = git
         .call_at(at.nested(git_dir), Touches::Objects)
@@ -144,8 +144,8 @@ pub(crate) fn has_unpushed(git: &Git, at: &Location, git_dir: &Path) -> Result<b
     Ok(answer.code != 0 || !answer.stdout.is_empty())
 }
 
-/// Moves the `.git` of a folder into the sandbox's own git folder. Git told the path, which an agent
-/// may have made up: no link is followed.
+/// Moves the `.git` of a folder into the sandbox's own git directory. An agent may have made up the
+/// path, so no link is followed.
 fn move_aside(top: &Path, path: &Path, name: &str) -> io::Result<()> {
     let open =
         |folder: &OwnedFd, name: &std::ffi::OsStr| openat(folder, name, FOLDER, Mode::empty());

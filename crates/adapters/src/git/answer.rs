@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-/// How the system tells a full disk, which git hands on.
+/// The system's messages about a full disk, which git passes on.
 const DISK_FULL: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
-/// How much of its complaint is shown.
+/// How many bytes of git's error message are shown.
 const COMPLAINT_BYTES: usize = 2048;
 
-/// What git answered. It ended by itself; whether its exit code is good is the caller's question.
+/// The result of a git call that ended by itself; the caller judges its exit code.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The exit code.
@@ -23,7 +23,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Itself; an exit code other than 0 is a problem.
+    /// Fails if the exit code is not 0.
     pub fn require(self) -> Result<Self, Problem> {
         match self.code {
             0 => Ok(self),
@@ -31,7 +31,7 @@ impl Answer {
         }
     }
 
-    /// Standard output as one line of text, without the line's end.
+    /// Standard output as one line of text, without the line end.
     pub fn line(&self) -> String {
         String::from_utf8_lossy(&self.stdout)
             .trim_end_matches(['\n', '\r'])
@@ -49,7 +49,7 @@ impl Answer {
         PathBuf::from(OsString::from_vec(bytes.to_vec()))
     }
 
-    /// Standard output split at NULs, without the empty end.
+    /// Standard output split at NULs, without an empty last field.
     pub fn fields(&self) -> impl Iterator<Item = &[u8]> {
         let bytes = self.stdout.strip_suffix(b"\0").unwrap_or(&self.stdout);
         bytes
@@ -57,7 +57,7 @@ impl Answer {
             .filter(move |_| !bytes.is_empty())
     }
 
-    /// The end of what git complained, for people.
+    /// The end of git's error message, for people.
     pub fn complaint(&self) -> String {
         let start = self.stderr.len().saturating_sub(COMPLAINT_BYTES);
         String::from_utf8_lossy(&self.stderr[start..])
@@ -65,14 +65,13 @@ impl Answer {
             .to_owned()
     }
 
-    /// Whether a disk had no room for what git wrote. It removes the file that did not fit, so that
-    /// there may be room again.
+    /// Whether git found a full disk. It removes the file that did not fit, so there may be room again.
     pub(crate) fn met_full_disk(&self) -> bool {
         let complaint = self.complaint();
         DISK_FULL.iter().any(|text| complaint.contains(text))
     }
 
-    /// The general problem, where nothing more precise is known.
+    /// The general problem, for callers that know nothing more precise.
     pub fn problem(&self) -> Problem {
         if self.met_full_disk() {
             return Problem::new(
@@ -97,7 +96,7 @@ impl Answer {
     }
 }
 
-/// A path from bytes git printed.
+/// Converts bytes that git printed to a path.
 pub(crate) fn path_from(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes.to_vec()))
 }

@@ -1,11 +1,11 @@
-//! Branches of the user's repository that drive makes and moves.
+//! Branches of the user's repository that drive creates and moves.
 
 use super::lock::ref_problem;
 use super::{Git, Location, Touches, history};
 use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::{Kind, Problem};
 
-/// Makes a branch. Git refuses one that exists.
+/// Creates a branch. Git refuses an existing one.
 pub(super) fn create(
     git: &Git,
     at: &Location,
@@ -30,8 +30,8 @@ pub(super) fn create(
     }
 }
 
-/// Moves a branch that is where it is expected and that no checkout shows: its files would look
-/// changed there.
+/// Moves a branch that is at the expected commit and not checked out, because its files would look
+/// changed in a checkout.
 pub(super) fn advance(
     git: &Git,
     at: &Location,

@@ -1,4 +1,4 @@
-//! Git with what the allow-lists take from the environment, from which every call is made.
+//! The configuration of all git calls, with the allowed part of the environment.
 
 use super::config_cache::ConfigCache;
 use super::environment;
@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The most that git in a sandbox may add to the disk, with all that it starts.
+/// How many bytes git in a sandbox, with everything it starts, may add to the disk.
 const CONFINED_DISK: u64 = 64 << 30;
 
 /// How long each kind of call may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadlines {
-    /// A question about refs and objects.
+    /// For calls that read refs and objects.
     pub quick: Duration,
     /// For calls that read or write a whole tree.
     pub tree: Duration,
@@ -40,7 +40,7 @@ impl Default for Deadlines {
     }
 }
 
-/// Git, through the bounded runner.
+/// Git, started by the bounded runner.
 #[derive(Clone)]
 pub struct Git {
     pub(super) runner: Arc<dyn ProcessRunner>,
@@ -50,20 +50,20 @@ pub struct Git {
     pub(super) signing: Vec<(OsString, OsString)>,
     pub(super) deadlines: Deadlines,
     pub(super) isolation: IsolationMode,
-    /// The most bytes that git in a sandbox may add to its disk.
+    /// How many bytes git in a sandbox may add to its disk.
     pub(super) disk_bytes: u64,
     missing: Arc<Mutex<BTreeSet<LayerName>>>,
     pub(super) cancel: CancelToken,
     pub(super) config_cache: ConfigCache,
     logins: Logins,
-    /// The user's home, which confined git does not see.
+    /// The user's home, which is hidden from confined git.
     pub(super) home: Option<PathBuf>,
-    /// The folders of the search path, where git itself may be.
+    /// The folders of the search path, which may contain git itself.
     pub(super) tools: Vec<PathBuf>,
 }
 
 impl Git {
-    /// Git with what the allow-lists take from `environment`.
+    /// Git with the allowed part of `environment`.
     pub fn new(runner: Arc<dyn ProcessRunner>, environment: &Environment) -> Self {
         Self {
             runner,
@@ -86,30 +86,29 @@ impl Git {
         }
     }
 
-    /// The same git with other deadlines.
+    /// Sets other deadlines.
     #[must_use]
     pub fn with_deadlines(mut self, deadlines: Deadlines) -> Self {
         self.deadlines = deadlines;
         self
     }
 
-    /// The same git, which refuses to work in a sandbox where isolation is required and a layer of
-    /// it is missing.
+    /// Refuses to run git in a sandbox if isolation is required and a layer is missing.
     #[must_use]
     pub fn with_isolation(mut self, mode: IsolationMode) -> Self {
         self.isolation = mode;
         self
     }
 
-    /// The same git, which may add this many bytes to the disk when it works in a sandbox.
+    /// Sets how many bytes git in a sandbox may add to the disk.
     #[must_use]
     pub fn with_disk_limit(mut self, bytes: u64) -> Self {
         self.disk_bytes = bytes;
         self
     }
 
-    /// Remembers what git in a sandbox went without. Where no control group counts, limits are
-    /// polled, and hold as well.
+    /// Records the layers that git in a sandbox lacked. Without control groups, limits are polled,
+    /// which works as well.
     pub(super) fn note_missing(&self, layers: &[Layer]) {
         let missing = missing_essentials(layers, true).map(|layer| layer.name);
         let mut all = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,21 +119,21 @@ impl Git {
         );
     }
 
-    /// The layers that git in sandboxes went without so far.
+    /// The layers that git in sandboxes lacked so far.
     pub(crate) fn missing_layers(&self) -> Vec<LayerName> {
         let missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
         missing.iter().copied().collect()
     }
 
-    /// The same git, whose talk with remotes ends when `cancel` asks for it. Everything else is
-    /// short, and needed to save work after a stop was asked for.
+    /// Makes `cancel` end calls to remotes. All other calls are short, and needed to save work
+    /// after a stop request.
     #[must_use]
     pub fn with_cancel(mut self, cancel: CancelToken) -> Self {
         self.cancel = cancel;
         self
     }
 
-    /// Ends a recorded git that outlived its drive. Fine when it is gone.
+    /// Ends a recorded git process that outlived its drive process, if it still runs.
     pub(crate) fn end(&self, identity: &ProcessIdentity) -> Result<(), Problem> {
         self.runner.end(identity).map(drop)
     }
@@ -144,7 +143,7 @@ impl Git {
         self.home.as_deref()
     }
 
-    /// Where git looks for the user's own files by itself.
+    /// The folder in which git looks for the user's own files.
     pub(crate) fn settings_folder(&self) -> PathBuf {
         let named = self
             .local
@@ -157,14 +156,14 @@ impl Git {
 }
 
 impl Git {
-    /// Proves itself to one server like this from now on. Every copy of this git does.
+    /// Sets the login for one server, for all clones of this value.
     pub fn log_in(&self, login: GitLogin) {
         let mut logins = self.logins.write().unwrap_or_else(PoisonError::into_inner);
         *logins = Some(login);
     }
 
-    /// Settings for calls to a remote. They travel by environment, which others cannot read. The
-    /// empty one clears what the repository's own settings add: two such headers are refused.
+    /// Settings for calls to a remote. They are passed in the environment, which other users cannot read. The
+    /// empty value clears the repository's own headers, because two such headers are refused.
     pub(super) fn login_settings(&self) -> Vec<(String, String)> {
         let logins = self.logins.read().unwrap_or_else(PoisonError::into_inner);
         let login = logins.clone();

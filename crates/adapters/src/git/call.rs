@@ -16,25 +16,25 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// What a call touches, and so what is put out of force and how long it may take.
+/// What a call accesses. This decides which programs are disabled and how long it may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touches {
-    /// Refs, objects and settings only.
+    /// Only refs, objects and settings.
     Objects,
-    /// Files of a work tree: filters and drivers do not run.
+    /// Files of a worktree: filters and drivers do not run.
     Files,
-    /// A remote: credentials are let through, programs named by the repository are not run.
+    /// A remote: credentials are passed on, and programs named by the repository are not run.
     Network,
 }
 
-/// The most a call may print before it is ended.
+/// How many bytes a call may print before it is ended.
 const OUTPUT_CAP: usize = 256 << 20;
-/// The most memory that git in a sandbox may use, with all that it starts.
+/// How much memory git in a sandbox, with everything it starts, may use.
 const CONFINED_MEMORY: u64 = 4 << 30;
-/// The most processes that git in a sandbox may have at once.
+/// How many processes git in a sandbox may have at the same time.
 const CONFINED_PROCESSES: u32 = 256;
 
-/// One git call being put together.
+/// A git call that is being built.
 pub struct Call<'a> {
     git: &'a Git,
     location: Location,
@@ -48,18 +48,18 @@ pub struct Call<'a> {
 }
 
 impl Git {
-    /// A call in a place.
+    /// A call in this place.
     pub fn call(&self, place: Place<'_>, touches: Touches) -> Call<'_> {
         Call::new(self, Location::of(place), touches)
     }
 
-    /// A call at explicit folders, for sandboxes on their way in or out.
+    /// A call with explicit folders, for sandboxes that are being created or removed.
     pub(crate) fn call_at(&self, location: Location, touches: Touches) -> Call<'_> {
         Call::new(self, location, touches)
     }
 }
 
-/// Hands over standard output as it comes, and collects the other stream.
+/// Passes on standard output as it arrives, and collects standard error.
 struct EachChunk<'a> {
     on_stdout: &'a mut dyn FnMut(&[u8]),
     rest: Collect,
@@ -89,66 +89,66 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// One more argument.
+    /// Adds one argument.
     #[must_use]
     pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
         self.args.push(arg.into());
         self
     }
 
-    /// More arguments.
+    /// Adds arguments.
     #[must_use]
     pub fn args<T: Into<OsString>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// A setting for this call, over every other.
+    /// Adds a setting for this call, which overrides all others.
     #[must_use]
     pub fn config(mut self, key: &str, value: &str) -> Self {
         self.config.push((key.to_owned(), value.to_owned()));
         self
     }
 
-    /// A variable for this call.
+    /// Sets a variable for this call.
     #[must_use]
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.env.push((name.into(), value.as_ref().to_owned()));
         self
     }
 
-    /// What git reads.
+    /// Sets the standard input.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = Stdin::Bytes(bytes.into());
         self
     }
 
-    /// Lets a stop that was asked for end it.
+    /// Makes a stop request end the call.
     #[must_use]
     pub(crate) fn interruptible(mut self) -> Self {
         self.cancel = self.git.cancel.clone();
         self
     }
 
-    /// The settings in force, for a caller that has just read them.
+    /// Passes the current settings of a caller that has just read them.
     #[must_use]
     pub(super) fn knowing(mut self, entries: &[config::Entry]) -> Self {
         self.entries = Some(entries.to_vec());
         self
     }
 
-    /// Runs it; any exit code is an answer.
+    /// Runs the call; any exit code is an answer.
     pub fn run(self) -> Result<Answer, Problem> {
         self.run_recorded(&mut |_| Ok(()))
     }
 
-    /// Runs it; `started` records the process, so that one that outlives drive can be ended.
+    /// Runs the call; `started` records the process, so that it can be ended if it outlives drive.
     pub(crate) fn run_recorded(mut self, started: &mut Started<'_>) -> Result<Answer, Problem> {
         let overrides = self.overrides()?;
         self.config.splice(0..0, overrides.pairs);
         let mut answer = self.start(started)?;
-        // What git says in a sandbox, an agent may have made it say.
+        // In a sandbox, an agent may have caused git's message.
         let is_own_word = self.location.confined.is_none();
         if answer.code != 0 && is_own_word && stale_lock::remove_stale(&answer, &self.location) {
             answer = self.start(started)?;
@@ -157,13 +157,13 @@ impl<'a> Call<'a> {
         Ok(answer)
     }
 
-    /// Runs it; an exit code other than 0 is a problem.
+    /// Runs the call; fails if the exit code is not 0.
     pub fn ok(self) -> Result<Answer, Problem> {
         self.run()?.require()
     }
 
-    /// Runs it and hands over standard output as it comes, however long it is; an exit code other
-    /// than 0 is a problem.
+    /// Runs the call and passes on standard output of any length as it arrives; fails if the exit
+    /// code is not 0.
     pub(super) fn each_chunk(mut self, on_stdout: &mut dyn FnMut(&[u8])) -> Result<(), Problem> {
         let overrides = self.overrides()?;
         self.config.splice(0..0, overrides.pairs);
@@ -177,7 +177,7 @@ impl<'a> Call<'a> {
         self.answer(code, sink.rest).require().map(drop)
     }
 
-    /// Runs it; exit code 0 is yes, 1 is no, anything else a problem.
+    /// Runs the call; exit code 0 is true, 1 is false, and any other is a problem.
     pub fn yes(self) -> Result<bool, Problem> {
         let answer = self.run()?;
         match answer.code {
@@ -187,12 +187,12 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Runs it; its one line of text.
+    /// Runs the call; returns its one line of text.
     pub fn line(self) -> Result<String, Problem> {
         self.ok().map(|answer| answer.line())
     }
 
-    /// Runs it; the id of a commit, or `None` at exit code 1.
+    /// Runs the call; returns the id of a commit, or `None` for exit code 1.
     pub fn optional_sha(self) -> Result<Option<CommitSha>, Problem> {
         let answer = self.run()?;
         match answer.code {
@@ -202,7 +202,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Runs it; its one line, or `None` at exit code 1.
+    /// Runs the call; returns its one line, or `None` for exit code 1.
     pub fn optional_line(self) -> Result<Option<String>, Problem> {
         let answer = self.run()?;
         match answer.code {
@@ -213,7 +213,7 @@ impl<'a> Call<'a> {
     }
 
     fn overrides(&mut self) -> Result<config::Overrides, Problem> {
-        // What the settings of a sandbox start is confined like git itself.
+        // Programs that the settings of a sandbox start are confined like git itself.
         if self.location.confined.is_some() {
             return Ok(config::Overrides::default());
         }
@@ -271,7 +271,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Runs it to its exit code.
+    /// Runs the call to its exit code.
     fn run_into(
         &self,
         spec: &CommandSpec,
@@ -327,7 +327,7 @@ impl<'a> Call<'a> {
             wall: self.deadline(),
             memory_bytes: is_confined.then_some(CONFINED_MEMORY),
             processes: is_confined.then_some(CONFINED_PROCESSES),
-            // It also keeps some room on the disk free for others.
+            // This also leaves some space on the disk for others.
             disk_bytes: is_confined.then_some(self.git.disk_bytes),
             output_bytes: 2 * OUTPUT_CAP as u64,
             tail_bytes: 4096,
@@ -379,7 +379,7 @@ impl<'a> Call<'a> {
             let borrowed = as_variable(&confined.objects);
             set("GIT_ALTERNATE_OBJECT_DIRECTORIES", &borrowed);
         }
-        // Settings travel by environment: a key may hold `=`, and arguments can be read by anyone.
+        // Settings are passed in the environment: a key may contain `=`, and other users can read arguments.
         let work_tree = self.location.pinned.as_ref();
         let work_tree = work_tree.and_then(|pinned| pinned.work_tree.as_deref());
         let ignores_case = work_tree.map(|folder| {
@@ -403,13 +403,13 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Whether objects may be missing in a repository and come from a remote when they are needed.
+/// Whether the repository is a partial clone, whose missing objects git fetches when needed.
 pub(crate) fn is_partial(git: &Git, location: &Location) -> Result<bool, Problem> {
     load_config(git, location).map(|settings| config::is_partial_clone(&settings))
 }
 
-/// All settings in force at a place.
-/// Those of a sandbox are the user's: what its own file says, an agent may have written.
+/// All settings in effect in a place. For a sandbox they are the user's, because an agent may have
+/// changed the sandbox's own.
 pub(crate) fn load_config(git: &Git, location: &Location) -> Result<Vec<config::Entry>, Problem> {
     if let Some(confined) = &location.confined {
         return load_config(git, &Location::bare(&confined.users));
@@ -422,14 +422,14 @@ pub(crate) fn load_config(git: &Git, location: &Location) -> Result<Vec<config::
     })
 }
 
-/// Whether the disk of a work tree takes two names for one that differ only in case. Where it does not,
-/// git must not either: it would take a new file for one that it knows.
+/// Whether the file system of a worktree ignores case. If it does not, git must not either: it
+/// would mistake a new file for a known one.
 fn ignores_case(work_tree: &Path) -> bool {
     let look = |name: &str| work_tree.join(name).symlink_metadata().ok();
     let (Some(lower), Some(upper)) = (look(".git"), look(".GIT")) else {
         return false;
     };
-    // A second link to the same file would look alike.
+    // A second hard link to the same file would look the same.
     (lower.dev(), lower.ino()) == (upper.dev(), upper.ino()) && lower.nlink() == 1
 }
 
@@ -441,7 +441,7 @@ fn timed_out(asked: &str, wall: Duration) -> Problem {
     .hint("check whether another program blocks the repository, its disk or its remote")
 }
 
-/// A disk without room for what git or drive wants to write.
+/// The problem of a disk that is too full for git or drive to write.
 pub(super) fn disk_full(at: &Path) -> Problem {
     Problem::new(
         Kind::DiskFull,
@@ -457,7 +457,7 @@ fn too_much(asked: &str) -> Problem {
     )
 }
 
-/// Shows a path in a message.
+/// A path as text for a message.
 pub(crate) fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

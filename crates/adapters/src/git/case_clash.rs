@@ -1,18 +1,18 @@
-//! Names in a tree that are one file on many disks.
+//! Finds names in a tree that are the same file on case-insensitive file systems.
 
 use std::collections::{HashMap, HashSet};
 
-/// Two names that differ only in case, of which at least one is new. `paths` are all files in the order
-/// of the tree, `added` the new ones. A folder clashes with a file or a link as well as a file does.
+/// Two names that differ only in case, of which at least one is new. `paths` are all files in the
+/// order of the tree, `added` the new ones. Folders can clash like files and links.
 pub(super) fn find<'a>(
     paths: impl Iterator<Item = &'a [u8]>,
     added: &HashSet<&'a [u8]>,
 ) -> Option<(&'a [u8], &'a [u8])> {
     let mut names: HashMap<Vec<u8>, &[u8]> = HashMap::new();
     let mut before: &[u8] = b"";
-    // A new file may be gone again in the last commit.
+    // A new file may be missing in the last commit.
     for path in paths.chain(added.iter().copied()) {
-        // Folders that the path before was in were looked at with it.
+        // Folders shared with the previous path were already checked.
         let shared = shared_folders(before, path);
         before = path;
         let ends = (shared..path.len()).filter(|at| path[*at] == b'/');
@@ -26,7 +26,7 @@ pub(super) fn find<'a>(
     None
 }
 
-/// How many bytes of `path` are folders that `before` is in as well.
+/// How many bytes of `path` are folders that also contain `before`.
 fn shared_folders(before: &[u8], path: &[u8]) -> usize {
     let same = before.iter().zip(path).take_while(|(a, b)| a == b).count();
     let last = path[..same].iter().rposition(|byte| *byte == b'/');
@@ -40,7 +40,7 @@ fn folded(name: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Whether a file is new, or a folder holds a new one.
+/// Whether a file is new, or a folder contains a new one.
 fn is_new(part: &[u8], added: &HashSet<&[u8]>) -> bool {
     added.iter().any(|new| {
         new.strip_prefix(part)
@@ -79,7 +79,7 @@ mod tests {
     }
 
     proptest! {
-        /// Skipping the folders of the path before changes no answer.
+        /// Skipping the folders of the previous path does not change the result.
         #[test]
         fn a_clash_is_found_in_any_order(
             mut paths in prop::collection::vec("[aA](/[aAb]){0,3}", 0..12),

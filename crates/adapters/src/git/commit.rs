@@ -14,10 +14,10 @@ use drive_engine::ports::{CollectedWork, LargeFile, Leftovers, NestedRepository,
 use std::ffi::OsString;
 use std::path::Path;
 
-/// Who commits when the user has not said who they are.
+/// The committer if the user has not configured one.
 const FALLBACK: [(&str, &str); 2] = [("user.name", "drive"), ("user.email", "drive@localhost")];
 
-/// Commits what is staged, with the message on standard input.
+/// The command that commits the staged changes, with the message on standard input.
 pub(super) const COMMIT: [&str; 7] = [
     "commit",
     "--quiet",
@@ -28,8 +28,8 @@ pub(super) const COMMIT: [&str; 7] = [
     "-",
 ];
 
-/// Commits what is left over, unless something is half done, and tells what is there then. What is
-/// there of a sandbox is taken over first.
+/// Commits uncommitted changes, unless an operation is unfinished, and returns the contents
+/// afterwards. A sandbox's own commits are taken over first.
 pub(super) fn collect(
     git: &Git,
     place: Place<'_>,
@@ -53,7 +53,7 @@ pub(super) fn collect(
             let bring_out = |head: &CommitSha| super::bring_out(git, sandbox, &location, head);
             match bring_out(&head_sha) {
                 Err(problem) if problem.kind == Kind::NestedRepository => {
-                    // The agent committed its name: its files take its place.
+                    // The agent committed it as a link, which is replaced by its files.
                     let again = settle(true)?;
                     settled.nested.extend(again.nested);
                     settled.large.extend(again.large);
@@ -76,7 +76,7 @@ pub(super) fn collect(
     let (commits, has_base) = history::commits_since(git, &at, base, &head_sha)?;
     let mut large = settled.large;
     if !commits.is_empty() {
-        // What an agent committed itself was in no status.
+        // The status does not contain files that an agent committed itself.
         let known: Vec<LargeFile> = large_files::committed(git, &at, base, &head_sha)?;
         large.retain(|one| !known.iter().any(|other| other.path == one.path));
         large.extend(known);
@@ -93,7 +93,7 @@ pub(super) fn collect(
     })
 }
 
-/// Commits what is left over where nothing is half done.
+/// Commits uncommitted changes, if no operation is unfinished.
 pub(super) fn leftovers(
     git: &Git,
     location: &Location,
@@ -103,7 +103,7 @@ pub(super) fn leftovers(
     settle(git, location, leftovers, brought, false).map(drop)
 }
 
-/// What was found, and committed unless something is half done.
+/// The changes that were found, and committed unless an operation is unfinished.
 struct Settled {
     status: state::Status,
     in_progress: Option<InProgress>,
@@ -118,7 +118,7 @@ fn settle(
     brought: &[Brought],
     has_links: bool,
 ) -> Result<Settled, Problem> {
-    // No foreign code runs in between, so one look at the settings serves all of it.
+    // No foreign code runs in between, so reading the settings once is enough.
     let entries = load_config(git, location)?;
     let ignored = IgnoredFiles::of(brought);
     let look = || {
@@ -152,16 +152,15 @@ fn settle(
     })
 }
 
-/// Gives back the right to read what lies in a sandbox; whether there was one to ask.
-/// What still cannot be read is git's to name.
+/// Restores read permissions in a sandbox. Returns whether there is a folder. Git reports what is
+/// still unreadable.
 fn make_readable(location: &Location) -> bool {
     let folder = location.pinned.as_ref();
     let folder = folder.and_then(|pinned| pinned.work_tree.as_ref());
     folder.is_some_and(|folder| crate::files::make_readable(folder).is_ok())
 }
 
-/// Refuses repositories inside the folder that are no submodules: a commit would hold their names
-/// only.
+/// Refuses repositories inside the folder that are no submodules: a commit would only contain a link to them.
 fn refuse_nested(status: &Status) -> Result<(), Problem> {
     match status.nested.first() {
         None => Ok(()),
@@ -169,7 +168,7 @@ fn refuse_nested(status: &Status) -> Result<(), Problem> {
     }
 }
 
-/// A commit would hold the name of a repository, and nothing of what is in it.
+/// The problem of a repository that a commit would only contain as a link.
 pub(super) fn nested_repository(nested: &Path) -> Problem {
     Problem::new(
         Kind::NestedRepository,
@@ -189,7 +188,7 @@ fn commit(
     status: &Status,
 ) -> Result<(), Problem> {
     let add = || stage(status, || files(git, location, entries));
-    // One that fails has most likely met a file that nobody may read.
+    // The most likely reason for a failure is an unreadable file.
     if add()?.code != 0 {
         make_readable(location);
         add()?.require()?;
@@ -199,7 +198,7 @@ fn commit(
         .stdin(signed(leftovers))
         .run()?;
     match answer.code {
-        // With 1: nothing but what is clean after all, such as a touched file.
+        // Exit code 1 means that nothing changed after all, for example because a file was only touched.
         0 | 1 => Ok(()),
         _ => {
             let full = status.branch.as_ref().map(BranchName::full);
@@ -209,7 +208,7 @@ fn commit(
     }
 }
 
-/// Something was left half done where a commit is to be made.
+/// The problem of an unfinished operation where a commit must be made.
 pub(super) fn in_progress(what: InProgress, location: &Location) -> Problem {
     Problem::new(
         Kind::OperationInProgress,
@@ -232,7 +231,7 @@ fn files<'a>(git: &'a Git, location: &Location, entries: &[config::Entry]) -> Ca
         .knowing(entries)
 }
 
-/// Makes a commit object; no ref moves.
+/// Creates a commit object without moving a ref.
 pub(crate) fn commit_tree(
     git: &Git,
     location: &Location,
@@ -243,7 +242,7 @@ pub(crate) fn commit_tree(
     commit_tree_at(git, location, tree, parents, message, None)
 }
 
-/// The same; with a time it is the same commit whenever it is made.
+/// Like `commit_tree`, with a fixed time, so that the commit's id is reproducible.
 pub(crate) fn commit_tree_at(
     git: &Git,
     location: &Location,
@@ -271,9 +270,9 @@ pub(crate) fn commit_tree_at(
         .sha()
 }
 
-/// The call with a committer: drive where the user has not said who they are. A sandbox is told who
-/// the user is, because it does not see their settings; by variables, which its own settings do not
-/// replace.
+/// Adds a committer to a call: the user, or drive if the user has not configured one. In a sandbox,
+/// the user's settings are not visible, so they are passed in variables, which the sandbox's own
+/// settings cannot override.
 pub(super) fn signed_by<'a>(entries: &[config::Entry], at: &Location, call: Call<'a>) -> Call<'a> {
     let own = |key: &str| config::last(entries, key).filter(|value| !value.is_empty());
     let user = match (own("user.name"), own("user.email")) {

@@ -1,12 +1,12 @@
-//! Settings of a repository that start programs, and how they are put out of force.
+//! Settings of a repository that start programs, and how they are disabled.
 //!
-//! Whoever prepared a repository may have written its config. So what that file says about programs
-//! is foreign code: filters, monitors, hooks, helpers. Settings of the user and of
-//! the machine are trusted, except filters, which read every file of a foreign tree.
+//! The config of a repository may come from anybody. So the programs in it are foreign code:
+//! filters, monitors, hooks, helpers. Settings of the user and of the machine are trusted, except
+//! filters, which read every file of a foreign tree.
 
 use std::collections::BTreeMap;
 
-/// One setting as git lists it.
+/// A setting from git's list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     scope: Scope,
@@ -29,22 +29,22 @@ enum Scope {
     Foreign,
 }
 
-/// Settings that win over every file, in the order they are given.
+/// Settings that override every file, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// Key and value.
     pub pairs: Vec<(String, String)>,
-    /// Foreign keys that were put out of force, for hints.
+    /// Foreign keys that were disabled, for hints.
     pub withheld: Vec<String>,
 }
 
-/// In force for every call.
+/// Settings for every call.
 pub(super) const ALWAYS: &[(&str, &str)] = &[
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("core.quotePath", "false"),
     ("core.safecrlf", "false"),
-    // Looks that are cheaper, and that miss changes.
+    // Faster checks that miss some changes are disabled.
     ("core.checkStat", "default"),
     ("core.trustctime", "true"),
     ("core.untrackedCache", "false"),
@@ -68,7 +68,7 @@ pub(super) const ALWAYS: &[(&str, &str)] = &[
     ("diff.ignoreSubmodules", "none"),
     ("log.showSignature", "false"),
     ("color.ui", "never"),
-    // Hooks that settings name, with git 2.54 and newer: a whole event at a time where git knows that.
+    // Hooks named in settings, which git 2.54 and newer support: whole events can be disabled.
     ("hook.applypatch-msg.enabled", "false"),
     ("hook.pre-applypatch.enabled", "false"),
     ("hook.post-applypatch.enabled", "false"),
@@ -95,7 +95,7 @@ pub(super) const ALWAYS: &[(&str, &str)] = &[
     ("hook.post-index-change.enabled", "false"),
 ];
 
-/// Commands that may run a hook. No other one has the settings read for it.
+/// Commands that may run a hook. For other commands the settings are not read.
 const RUN_HOOKS: [&str; 12] = [
     "branch",
     "checkout",
@@ -116,8 +116,8 @@ pub(super) fn runs_hooks(command: &str) -> bool {
     RUN_HOOKS.contains(&command)
 }
 
-/// What puts every hook out of force that settings name, whoever set it: git 2.54 runs those wherever
-/// `core.hooksPath` leads.
+/// Settings that disable all hooks named in settings, by anybody: git 2.54 runs them whatever
+/// `core.hooksPath` is.
 pub(super) fn hook_overrides(entries: &[Entry]) -> Overrides {
     let mut overrides = Overrides::default();
     for name in subsections(entries, "hook.") {
@@ -126,7 +126,7 @@ pub(super) fn hook_overrides(entries: &[Entry]) -> Overrides {
     overrides
 }
 
-/// Reads `git config --list --show-scope -z`: scope, NUL, key, newline, value, NUL.
+/// Parses the output of `git config --list --show-scope -z`: scope, NUL, key, newline, value, NUL.
 pub(super) fn parse(listing: &[u8]) -> Vec<Entry> {
     let mut fields = listing.split(|byte| *byte == 0);
     let mut all = Vec::new();
@@ -134,7 +134,7 @@ pub(super) fn parse(listing: &[u8]) -> Vec<Entry> {
         let pair = String::from_utf8_lossy(pair);
         let (key, value) = pair.split_once('\n').unwrap_or((&pair, "true"));
         let scope = match scope {
-            // What we set for the call itself.
+            // Settings that drive sets for the call itself.
             b"command" => continue,
             b"system" | b"global" => Scope::Trusted,
             _ => Scope::Foreign,
@@ -148,8 +148,7 @@ pub(super) fn parse(listing: &[u8]) -> Vec<Entry> {
     all
 }
 
-/// What puts every filter out of force, and every program that only the repository's own config
-/// names.
+/// Settings that disable all filters, and all programs that only the repository's own config names.
 pub(super) fn content_overrides(entries: &[Entry]) -> Overrides {
     let mut overrides = Overrides::default();
     for name in subsections(entries, "filter.") {
@@ -168,13 +167,13 @@ pub(super) fn content_overrides(entries: &[Entry]) -> Overrides {
     overrides
 }
 
-/// What puts programs out of force that only the repository's own config names for the network.
+/// Settings that disable network programs that only the repository's own config names.
 pub(super) fn network_overrides(entries: &[Entry]) -> Overrides {
     let mut overrides = Overrides::default();
     for key in foreign_program_keys(entries) {
         overrides.withheld.push(key.clone());
         overrides.set(&key, neutral(&key));
-        // What the user's own files say comes back after the reset.
+        // The user's own values are set again after the reset.
         for entry in entries {
             if entry.scope == Scope::Trusted && entry.key == key {
                 overrides.set(&key, &entry.value);
@@ -184,14 +183,14 @@ pub(super) fn network_overrides(entries: &[Entry]) -> Overrides {
     overrides
 }
 
-/// Whether objects may be missing here and come from a remote when they are needed.
+/// Whether git fetches missing objects from a remote when they are needed.
 pub(super) fn is_partial_clone(entries: &[Entry]) -> bool {
     entries
         .iter()
         .any(|entry| entry.key.starts_with("remote.") && entry.key.ends_with(".promisor"))
 }
 
-/// Whether settings come from files that are named in settings.
+/// Whether the settings include other files.
 pub(super) fn includes_others(entries: &[Entry]) -> bool {
     let is_include = |entry: &Entry| entry.key.starts_with("include");
     entries.iter().any(is_include)

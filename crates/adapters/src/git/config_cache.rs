@@ -8,12 +8,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Most repositories in the cache.
+/// How many repositories are cached.
 const MOST_PLACES: usize = 64;
 
-/// Settings by the git folder they apply to. An agent can edit the config files between two calls, so
-/// an entry is used only while their stat data is unchanged. Settings that include other files are
-/// never cached.
+/// Settings by git directory. An agent can edit the config files between two calls, so an entry is used only
+/// while their stat data is unchanged. Settings that include other files are never cached.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ConfigCache(Arc<Mutex<HashMap<PathBuf, Cached>>>);
 
@@ -26,7 +25,7 @@ struct Cached {
 /// Stamps of `config` and `config.worktree`.
 type Stamps = [Option<Stamp>; 2];
 
-/// Device, inode, size, and both times to the nanosecond.
+/// Device, inode, size, and both times with nanoseconds.
 type Stamp = (u64, u64, u64, (i64, i64), (i64, i64));
 
 impl ConfigCache {
@@ -39,7 +38,7 @@ impl ConfigCache {
         let Some(pinned) = &location.pinned else {
             return load();
         };
-        // Taken before the files are read: a change in between is a change.
+        // The stamps are taken before the files are read, so that a change in between is noticed.
         let stamps = stamps_of(pinned);
         if let Some(cached) = self.lock().get(&pinned.git_dir)
             && cached.stamps == stamps

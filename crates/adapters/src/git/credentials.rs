@@ -1,4 +1,4 @@
-//! Credentials in the settings of a repository: they must be shown nowhere.
+//! Credentials in the settings of a repository, which must never be shown.
 
 use super::call::load_config;
 use super::{Git, Location};
@@ -6,8 +6,8 @@ use drive_engine::ports::Place;
 use std::path::Path;
 
 impl Git {
-    /// The user names with a password, the passwords and the tokens in the addresses and headers of
-    /// a repository's settings; none where there is no repository.
+    /// The user names, passwords and tokens in the addresses and headers of a repository's
+    /// settings; empty without a repository.
     pub fn credentials(&self, folder: &Path) -> Vec<String> {
         let location = Location::of(Place::Checkout(folder));
         let entries = load_config(self, &location).unwrap_or_default();
@@ -27,8 +27,8 @@ impl Git {
     }
 }
 
-/// The secrets before the host of an address: the password, or the user's name where it stands
-/// alone and is long enough to be a token.
+/// The secrets before the host of an address: the password, or a user name without a password that
+/// is long enough to be a token.
 fn in_address(text: &str) -> impl Iterator<Item = String> {
     const TOKEN: usize = 20;
     let user = text.split_once("://").and_then(|(_, rest)| {

@@ -1,4 +1,4 @@
-//! Whether the commits that come out of a sandbox build on those that it began with.
+//! Checks that the commits taken from a sandbox build on those that it began with.
 
 use super::Answer;
 use super::take::{Take, Waiting};
@@ -6,8 +6,8 @@ use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 
 impl Take<'_> {
-    /// Whether a listing of new commits with their parents shows that the newest builds on what is
-    /// known. One without new commits adds nothing.
+    /// Whether a list of new commits with their parents shows that the newest one builds on a known
+    /// commit. An empty list adds nothing.
     pub(super) fn builds_on_known(&self, listing: &Answer) -> bool {
         let text = String::from_utf8_lossy(&listing.stdout);
         let is_known = |parent: &str| self.since.iter().any(|known| known.as_str() == parent);
@@ -17,15 +17,15 @@ impl Take<'_> {
                 .any(|line| line.split(' ').skip(1).any(is_known))
     }
 
-    /// A branch may be moved back and built on anew, but not below what the sandbox began with: that
-    /// would drop commits of others from it.
+    /// Fails unless the new commits build on a known one. An agent may move a branch back and build on it
+    /// again, but not below the sandbox's first commit: that would drop other people's commits.
     pub(super) fn check_descent(
         &self,
         waiting: Option<&Waiting>,
         commit: &CommitSha,
     ) -> Result<(), Problem> {
         let known = self.since.iter();
-        // The base comes first: drive's own last commit may have been replaced by an amended one.
+        // The base is checked first: an amended commit may have replaced drive's own last one.
         for known in known {
             let call = self.checking(waiting);
             let ancestry = ["merge-base", "--is-ancestor", known.as_str()];

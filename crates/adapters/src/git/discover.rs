@@ -7,7 +7,7 @@ use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::Repository;
 use std::path::Path;
 
-/// The repository a path lies in. A bare repository is fine: sandboxes do not need a checkout.
+/// The repository that contains a path. It may be bare, because sandboxes need no checkout.
 pub(super) fn discover(git: &Git, path: &Path) -> Result<Repository, Problem> {
     if !path.is_dir() {
         return Err(not_a_repository(path));
@@ -19,7 +19,7 @@ pub(super) fn discover(git: &Git, path: &Path) -> Result<Repository, Problem> {
     }
 }
 
-/// The usual case, a checkout with commits, in one call; `None` for everything else.
+/// The usual case, a checkout with commits, in one call; `None` in all other cases.
 fn in_one_look(git: &Git, location: &Location) -> Result<Option<Repository>, Problem> {
     let answer = git
         .call_at(location.clone(), Touches::Objects)
@@ -46,7 +46,7 @@ fn in_one_look(git: &Git, location: &Location) -> Result<Option<Repository>, Pro
     }))
 }
 
-/// Every case, and every mistake by its name.
+/// Handles every case, with a specific problem for each mistake.
 fn step_by_step(git: &Git, location: &Location, path: &Path) -> Result<Repository, Problem> {
     let answer = git
         .call_at(location.clone(), Touches::Objects)
@@ -90,20 +90,20 @@ fn step_by_step(git: &Git, location: &Location, path: &Path) -> Result<Repositor
     })
 }
 
-/// What there is to know before a sandbox is made of a commit.
+/// The facts about a commit that a sandbox needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
-    /// The full hash of the commit.
+    /// The full id of the commit.
     pub(crate) base_sha: CommitSha,
-    /// Whether its tree asks for submodules.
+    /// Whether its tree contains submodules.
     pub(crate) submodules: bool,
-    /// The content filters its top-level attributes ask for.
+    /// The content filters in its top-level attributes.
     pub(crate) filters: Vec<String>,
-    /// Whether the branch to be made exists already.
+    /// Whether the branch to create exists already.
     pub(crate) has_branch: bool,
 }
 
-/// Looks at a commit and at the branch that is to be made of it, in one call.
+/// Reads these facts about a commit and the branch to create, in one call.
 pub(crate) fn look_at(
     git: &Git,
     location: &Location,
@@ -149,8 +149,8 @@ struct Object<'a> {
     content: &'a [u8],
 }
 
-/// Reads the next answer of `git cat-file --batch`: `sha type size`, the content, a line's end; or
-/// `what missing`. `None` at the end, and where it is cut short.
+/// Parses the next answer of `git cat-file --batch`: `sha type size`, the content and a line end;
+/// or `what missing`. `None` at the end, and if the answer is incomplete.
 fn next_object(bytes: &[u8]) -> Option<(Option<Object<'_>>, &[u8])> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     let (line, rest) = (std::str::from_utf8(&bytes[..end]).ok()?, &bytes[end + 1..]);
@@ -165,7 +165,7 @@ fn next_object(bytes: &[u8]) -> Option<(Option<Object<'_>>, &[u8])> {
     Some((Some(Object { name, content }), rest.get(size + 1..)?))
 }
 
-/// The content filters a commit's top-level attributes ask for, such as `lfs`.
+/// The content filters in a commit's top-level attributes, such as `lfs`.
 pub(crate) fn filters_of(
     git: &Git,
     location: &Location,
@@ -191,7 +191,7 @@ fn filters_in(attributes: &str) -> Vec<String> {
     names
 }
 
-/// How many bytes the files of a commit have together.
+/// The total size of a commit's files in bytes.
 pub(crate) fn tree_bytes(git: &Git, location: &Location, sha: &str) -> Result<u64, Problem> {
     let answer = git
         .call_at(location.clone(), Touches::Objects)
@@ -206,7 +206,7 @@ fn load_top(git: &Git, location: &Location) -> Result<Option<std::path::PathBuf>
         .call_at(location.clone(), Touches::Objects)
         .args(["rev-parse", "--path-format=absolute", "--show-toplevel"])
         .run()?;
-    // Asked from inside the git folder itself there is no top, and that is fine.
+    // Inside a git directory there is no worktree, which is allowed.
     Ok((answer.code == 0).then(|| answer.path()))
 }
 

@@ -4,7 +4,7 @@ use crate::Environment;
 use drive_core::network::PROXY_VARIABLES;
 use std::ffi::OsString;
 
-/// Every call: where programs and the user's own settings are.
+/// For every call: where programs and the user's own settings are.
 const LOCAL: &[&str] = &[
     "PATH",
     "HOME",
@@ -14,8 +14,7 @@ const LOCAL: &[&str] = &[
     "LOGNAME",
 ];
 
-/// Calls to a remote only, besides proxies: how the user proves who they are, and which certificates
-/// count.
+/// Only for calls to a remote, in addition to proxies: the user's credentials and the trusted certificates.
 const NETWORK: &[&str] = &[
     "SSH_AUTH_SOCK",
     "SSH_AGENT_PID",
@@ -28,7 +27,7 @@ const NETWORK: &[&str] = &[
     "GIT_SSL_CAPATH",
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
-    // Credential helpers: the desktop's keyring, and the one of `gh`.
+    // For credential helpers: the desktop's keyring, and that of `gh`.
     "XDG_RUNTIME_DIR",
     "DBUS_SESSION_BUS_ADDRESS",
     "GH_TOKEN",
@@ -38,10 +37,10 @@ const NETWORK: &[&str] = &[
     "GH_CONFIG_DIR",
 ];
 
-/// Programs that sign: where keys and the agents that hold them are.
+/// For programs that sign: where keys and key agents are.
 const SIGNING: &[&str] = &["SSH_AUTH_SOCK", "GNUPGHOME", "XDG_RUNTIME_DIR"];
 
-/// The same for everyone: plain messages, no questions, no pager, no editor.
+/// Fixed values for every call: plain messages, no questions, no pager, no editor.
 const FIXED: &[(&str, &str)] = &[
     ("LC_ALL", "C"),
     ("GIT_TERMINAL_PROMPT", "0"),
@@ -50,7 +49,7 @@ const FIXED: &[(&str, &str)] = &[
     ("GIT_SEQUENCE_EDITOR", "false"),
     ("GIT_MERGE_AUTOEDIT", "no"),
     ("GIT_NO_LAZY_FETCH", "1"),
-    // What is stored counts, not what refs or files of the repository put in its place.
+    // Stored objects count, not replacements in refs or files of the repository.
     ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_GRAFT_FILE", "/dev/null"),
 ];
@@ -67,7 +66,7 @@ pub(super) fn local(environment: &Environment) -> Pairs {
     all
 }
 
-/// Git in a sandbox: nothing of the user's own settings is in its view.
+/// For git in a sandbox, which does not see the user's settings.
 pub(super) fn confined(environment: &Environment) -> Pairs {
     let mut all = local(environment);
     all.retain(
@@ -85,14 +84,14 @@ pub(super) fn confined(environment: &Environment) -> Pairs {
 
 pub(super) fn network(environment: &Environment) -> Pairs {
     let mut all = local(environment);
-    // A partial clone may fetch what it lacks when the network is asked for anyway.
+    // A partial clone may fetch missing objects if the call uses the network anyway.
     all.retain(|(name, _)| name != "GIT_NO_LAZY_FETCH");
     all.extend(picked(environment, NETWORK));
     all.extend(picked(environment, &PROXY_VARIABLES));
     all
 }
 
-/// Programs that sign commits. None of them can ask a question.
+/// For programs that sign commits. They cannot ask questions.
 pub(super) fn signing(environment: &Environment) -> Pairs {
     let mut all = picked(environment, LOCAL);
     all.extend(picked(environment, SIGNING));

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 /// What [`Row::read`] reads: the commit and its parents, then its subject.
 const ROW_FORMAT: &str = "--format=%H%x20%P%x0a%s";
-/// The most commits a list holds.
+/// How many commits a list contains at most.
 const LIST_LIMIT: usize = 1000;
 
 pub(crate) fn resolve(
@@ -44,7 +44,7 @@ pub(super) fn commits(
     list(git, location, &[format!("{base}..{head}")])
 }
 
-/// The same, and whether the head builds on the base; `None` where the base has all of it.
+/// Like `commits`, and whether the head builds on the base; `None` if the base contains all of it.
 pub(super) fn commits_since(
     git: &Git,
     location: &Location,
@@ -52,7 +52,7 @@ pub(super) fn commits_since(
     head: &str,
 ) -> Result<(Vec<CommitSummary>, Option<bool>), Problem> {
     let rows = rows(git, location, &[format!("{base}..{head}")])?;
-    // Somewhere on the way from a commit back to the base is a child of it, which is in the list.
+    // If the head builds on the base, the list contains a child of the base.
     let builds_on_base = match rows.len() {
         0 => None,
         LIST_LIMIT => Some(is_ancestor(git, location, base, head)?),
@@ -62,8 +62,8 @@ pub(super) fn commits_since(
     Ok((commits, builds_on_base))
 }
 
-/// Commits up to `head` that are safe nowhere else. `own` is the branch made for them, which does not
-/// count as somewhere else.
+/// Commits up to `head` that are stored nowhere else. `own` is the branch made for them, which does
+/// not count.
 pub(crate) fn unpushed(
     git: &Git,
     location: &Location,
@@ -72,13 +72,13 @@ pub(crate) fn unpushed(
     base: &str,
 ) -> Result<Vec<CommitSummary>, Problem> {
     let mut args = [head, "--not", base].map(str::to_owned).to_vec();
-    // A pattern, relative to `refs/heads/`. No name of a branch holds a wildcard.
+    // The pattern is relative to `refs/heads/`. Branch names contain no wildcards.
     args.extend(own.map(|branch| format!("--exclude={branch}")));
     args.extend(["--branches", "--remotes", "--tags"].map(str::to_owned));
     list_among_refs(git, location, &args)
 }
 
-/// Commits up to `head` that no branch, no remote and no tag has: they would be lost with it.
+/// Commits up to `head` that no branch, no remote and no tag contains, so that they would be lost.
 pub(crate) fn unbranched(
     git: &Git,
     location: &Location,
@@ -88,11 +88,11 @@ pub(crate) fn unbranched(
     list_among_refs(git, location, &args.map(str::to_owned))
 }
 
-/// How often a list against all refs is asked for.
+/// How often a list that reads all refs is tried.
 const REF_RACES: usize = 20;
 
-/// Lists against all refs. Somebody may delete a branch between git's look at its name and its look
-/// at its commit; git gives up then, and is asked again.
+/// Runs a list that reads all refs. If a branch is deleted between git's reading of its name and
+/// its commit, git gives up, so the call is repeated.
 fn list_among_refs(
     git: &Git,
     location: &Location,
@@ -180,7 +180,7 @@ pub(super) fn diff_stats(
     head: &str,
 ) -> Result<DiffStats, Problem> {
     let answer = git
-        // No driver and no conversion of the repository runs, so its settings need no look.
+        // This runs no driver or conversion of the repository, so its settings need not be checked.
         .call_at(location.clone(), Touches::Objects)
         .args([
             "diff-tree",
@@ -196,7 +196,7 @@ pub(super) fn diff_stats(
     for row in answer.fields() {
         let mut columns = row.splitn(3, |byte| *byte == b'\t');
         let mut number = || std::str::from_utf8(columns.next()?).ok()?.parse().ok();
-        // A binary file has `-` in both columns.
+        // For a binary file, both columns contain `-`.
         let (insertions, deletions): (Option<u64>, Option<u64>) = (number(), number());
         stats.files += 1;
         stats.insertions += insertions.unwrap_or(0);
@@ -212,7 +212,7 @@ pub(super) fn diff_stats(
     Ok(stats)
 }
 
-/// The empty tree, by the length of the repository's ids.
+/// The id of the empty tree, by the length of the repository's ids.
 fn empty_tree(id: &str) -> &'static str {
     match id.len() {
         64 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
@@ -220,8 +220,8 @@ fn empty_tree(id: &str) -> &'static str {
     }
 }
 
-/// A diff in the one form readers know, whatever the user's settings. The attributes of the change
-/// itself count for nothing (from git 2.41 on): they could hide its lines.
+/// A diff in the form that the parsers know, whatever the user's settings. The change's own
+/// attributes are ignored (from git 2.41 on), because they could hide lines.
 pub(super) fn diff(
     git: &Git,
     location: &Location,
@@ -233,7 +233,7 @@ pub(super) fn diff(
     Ok(reader.finish())
 }
 
-/// The same diff as git prints it, up to a size; whether it is longer.
+/// The same diff as git prints it, up to a size; and whether it is longer.
 pub(super) fn patch(
     git: &Git,
     location: &Location,
@@ -284,7 +284,7 @@ pub(super) fn merge_base(
         .optional_sha()
 }
 
-/// The headers of a commit, as it is stored.
+/// The headers of a stored commit.
 pub(crate) fn commit_object(
     git: &Git,
     location: &Location,
@@ -307,7 +307,7 @@ pub(crate) fn commit_object(
     })
 }
 
-/// When a commit was made.
+/// The commit time of a commit.
 pub(crate) fn committed_at(
     git: &Git,
     location: &Location,

@@ -9,7 +9,7 @@ use std::path::Path;
 /// Size in bytes, and ctime in nanoseconds.
 type Stamp = (u64, i64);
 
-/// Files and folders that were copied in and not changed since, and the state file.
+/// The state file, and files and folders that were copied in and not changed since.
 pub(crate) struct IgnoredFiles<'a> {
     files: HashMap<&'a Path, Stamp>,
     folders: Vec<&'a Path>,
@@ -38,7 +38,7 @@ impl<'a> IgnoredFiles<'a> {
     }
 }
 
-/// The stamp of a file. Every write changes ctime, which no program can set back.
+/// The stamp of a file. Every write changes ctime, which no program can reset.
 pub(crate) fn stamp_of(path: &Path) -> Option<Stamp> {
     let meta = path.symlink_metadata().ok()?;
     let nanoseconds = meta.ctime().checked_mul(1_000_000_000)?;

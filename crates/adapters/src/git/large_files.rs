@@ -1,4 +1,4 @@
-//! Files that many forges refuse for their size.
+//! Finds files that many forges refuse because of their size.
 
 use super::{Git, Location, Status, Touches, path_from};
 use drive_core::ids::CommitSha;
@@ -7,10 +7,10 @@ use drive_engine::ports::LargeFile;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// GitHub warns over this size in bytes.
+/// The size in bytes above which GitHub warns.
 const LARGE_FILE: u64 = 50_000_000;
 
-/// Those that are about to be committed.
+/// Large files that are about to be committed.
 pub(super) fn uncommitted(folder: &Path, status: &Status) -> Vec<LargeFile> {
     let size = |path: &Path| folder.join(path).symlink_metadata().ok().map(|m| m.len());
     let paths = status.changed.iter().chain(&status.untracked);
@@ -24,8 +24,8 @@ pub(super) fn uncommitted(folder: &Path, status: &Status) -> Vec<LargeFile> {
         .collect()
 }
 
-/// Those in any commit since `base`, whoever made it: a forge refuses one also where a later commit
-/// takes it away.
+/// Large files in any commit since `base`, whoever made it: a forge refuses a file even if a later
+/// commit removes it.
 pub(super) fn committed(
     git: &Git,
     at: &Location,
@@ -40,7 +40,7 @@ pub(super) fn committed(
             .args([head.as_str(), "--not", base])
             .ok()
     };
-    // Leaves them out and names them.
+    // This omits large files and prints their names.
     let filter = format!("--filter=blob:limit={}", LARGE_FILE + 1);
     let answer = list(&[&filter, "--filter-print-omitted", "--no-object-names"])?;
     let text = String::from_utf8_lossy(&answer.stdout);

@@ -1,4 +1,4 @@
-//! The directories and environment of a git call.
+//! The folders and environment of a git call.
 
 use super::object_folders::object_folders;
 use drive_core::sandbox::Brought;
@@ -8,36 +8,36 @@ use std::path::{Path, PathBuf};
 /// The folders of one call.
 #[derive(Clone, Debug)]
 pub(crate) struct Location {
-    /// Where git is started.
+    /// The folder in which git is started.
     pub(crate) dir: PathBuf,
-    /// The folders git must not look up by itself.
+    /// The git directories, so that git does not look for them.
     pub(crate) pinned: Option<Pinned>,
-    /// For the repository of a sandbox, which an agent can write: what git may see besides it.
+    /// For a sandbox's repository, which an agent can write: the only other folders that git may see.
     pub(crate) confined: Option<Confined>,
 }
 
-/// The only folders that confined git sees, besides the system's own.
+/// The only folders that confined git sees in addition to the system's.
 #[derive(Clone, Debug)]
 pub(crate) struct Confined {
-    /// The sandbox, the only folder it may write.
+    /// The sandbox, which is the only folder it may write.
     pub(crate) folder: PathBuf,
-    /// The git folder of the user's repository, which it does not see.
+    /// The git directory of the user's repository, which it does not see.
     pub(crate) users: PathBuf,
     /// The objects of that repository, which the sandbox borrows.
     pub(crate) objects: Vec<PathBuf>,
 }
 
-/// Git folders known from our own record rather than from a file in the folder.
+/// Git directories from drive's own record, not from a file in the folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Pinned {
     pub(crate) git_dir: PathBuf,
     pub(crate) common_dir: PathBuf,
-    /// `None` when the folder is gone.
+    /// The worktree; `None` if it is gone.
     pub(crate) work_tree: Option<PathBuf>,
 }
 
 impl Location {
-    /// Where the files of a place are.
+    /// The location of a place's files.
     pub(super) fn of(place: Place<'_>) -> Self {
         match place {
             Place::Checkout(dir) => Self::checkout(dir),
@@ -45,7 +45,8 @@ impl Location {
         }
     }
 
-    /// Where the history of a place is. That of a sandbox is what was taken out of it.
+    /// The location of a place's history. For a sandbox it is the user's repository, which has the
+    /// commits taken over from it.
     pub(super) fn history_of(place: Place<'_>) -> Self {
         match place {
             Place::Checkout(dir) => Self::checkout(dir),
@@ -53,7 +54,7 @@ impl Location {
         }
     }
 
-    /// The repository in a sandbox's folder, which borrows from the user's git folder.
+    /// The repository in a sandbox's folder, which borrows objects from the user's git directory.
     pub(crate) fn inside(folder: &Path, users: &Path) -> Self {
         let own = folder.join(".git");
         Self {
@@ -71,7 +72,7 @@ impl Location {
         }
     }
 
-    /// A git folder in a sandbox, confined like the sandbox's own.
+    /// A git directory in a sandbox, confined like the sandbox's own.
     pub(crate) fn nested(&self, git_dir: &Path) -> Self {
         Self {
             dir: self.dir.clone(),
@@ -80,7 +81,7 @@ impl Location {
         }
     }
 
-    /// A git folder that is not believed about where its work tree is.
+    /// A git directory whose own setting of a worktree is ignored.
     pub(crate) fn bare(git_dir: &Path) -> Self {
         Self {
             dir: git_dir.to_path_buf(),
@@ -93,7 +94,7 @@ impl Location {
         }
     }
 
-    /// The git folder of a linked worktree, beside the one that all share.
+    /// The git directory of a linked worktree, with the shared one.
     pub(crate) fn linked(git_dir: &Path, common_dir: &Path) -> Self {
         let mut linked = Self::bare(git_dir);
         if let Some(pinned) = &mut linked.pinned {
@@ -111,7 +112,7 @@ impl Location {
     }
 }
 
-/// What lies in a place and is nobody's work there.
+/// The copied files in a place, which are nobody's work.
 pub(super) fn brought(place: Place<'_>) -> &[Brought] {
     match place {
         Place::Checkout(_) => &[],

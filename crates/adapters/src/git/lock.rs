@@ -4,8 +4,8 @@ use super::{Answer, Location};
 use drive_core::problem::{Kind, Problem};
 use std::path::PathBuf;
 
-/// The problem of a call that was to change these refs. A git that was killed leaves its lock, and no
-/// other git can tell whether anybody still holds it: then the file is named.
+/// The problem of a call that should change these refs. A killed git leaves its lock, and no other
+/// git can tell whether it is still held; in that case the problem names the file.
 pub(crate) fn ref_problem(answer: &Answer, location: &Location, refs: &[&str]) -> Problem {
     let common = location.pinned.as_ref().map(|pinned| &pinned.common_dir);
     let lock_of = |name: &&str| -> Option<PathBuf> {

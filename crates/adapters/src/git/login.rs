@@ -1,15 +1,14 @@
-//! The token that git proves itself with to the forge's server, where drive has one that git's own
-//! settings do not know.
+//! The token with which git logs in to the forge's server, if git's own settings do not contain it.
 
 use std::fmt;
 use std::sync::{Arc, RwLock};
 
-/// Gives the password for one server, as it is now: a token that is renewed.
+/// Provides the current password for one server; a token may be renewed.
 #[derive(Clone)]
 pub struct GitLogin {
     /// The server, such as `https://github.com/`.
     pub server: String,
-    /// The user and the password; `None` where there is none now.
+    /// The user and the password; `None` if there is none now.
     pub password: Arc<dyn Fn() -> Option<(String, String)> + Send + Sync>,
 }
 

@@ -11,7 +11,7 @@ use drive_engine::ports::{Leftovers, Merged};
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-/// How git begins the lines that part the sides of a conflict, at least.
+/// The shortest beginnings of lines that separate the sides of a conflict.
 const MARKERS: [&[u8]; 3] = [b"<<<<<<<", b"|||||||", b">>>>>>>"];
 
 /// The files in which two commits conflict.
@@ -52,13 +52,14 @@ pub(super) fn merge(
     let git_dir = state::git_dir(git, location)?;
     match state::load_in_progress(git, location, &git_dir)? {
         Some(InProgress::Merge) => {
-            // Others may have gone on since it was begun: what it brings in is what it was begun with.
+            // The other branch may have moved since the merge began: the merge continues with the
+            // commit it began with.
             let theirs = &history::resolve(git, location, "MERGE_HEAD")?;
             let files = unmerged(git, location)?;
             if !files.is_empty() {
                 return Ok(judged(theirs, files));
             }
-            // It was stopped between the merge and its commit.
+            // It was interrupted between the merge and its commit.
             let ours = &history::resolve(git, location, "HEAD")?;
             return conclude(git, location, &Sides { ours, theirs }, leftovers, brought);
         }
@@ -103,7 +104,7 @@ pub(super) fn conclude(
         Some(InProgress::Merge) => {}
         Some(other) => return Err(commit::in_progress(other, location)),
         None if history::is_ancestor(git, location, sides.theirs, "HEAD")? => {
-            // Whoever resolved it committed it as well. What came after is part of it.
+            // The conflicts were resolved and committed. Later commits belong to the resolution.
             commit::leftovers(git, location, leftovers, brought)?;
             let tree = tree_of(git, location, "HEAD")?;
             let files = sides.leftover_markers(git, location, &tree)?;
@@ -148,8 +149,8 @@ pub(super) struct Sides<'a> {
 }
 
 impl Sides<'_> {
-    /// Files of a tree with a marker that stands in neither side. Only a file that differs from both
-    /// can have one.
+    /// Files of a tree with a conflict marker that neither side contains. Only a file that differs
+    /// from both sides can have one.
     fn leftover_markers(
         &self,
         git: &Git,
@@ -196,7 +197,7 @@ fn judged(theirs: &CommitSha, files: Vec<PathBuf>) -> Merged {
     }
 }
 
-/// The tree as the files lie there, by an index of its own: the real one stays as it is.
+/// The tree of the current files, made with a separate index so that the real one stays unchanged.
 fn resolved_tree(
     git: &Git,
     location: &Location,
@@ -219,13 +220,13 @@ fn resolved_tree(
     call().arg("write-tree").line()
 }
 
-/// Files of which git has more than one version.
+/// Files of which the index has several versions.
 fn unmerged(git: &Git, location: &Location) -> Result<Vec<PathBuf>, Problem> {
     let answer = git
         .call_at(location.clone(), Touches::Objects)
         .args(["ls-files", "--unmerged", "-z"])
         .ok()?;
-    // `mode hash stage<TAB>path`.
+    // Each row is `mode hash stage<TAB>path`.
     let paths = answer.fields().filter_map(|row| {
         row.iter()
             .position(|byte| *byte == b'\t')
@@ -246,7 +247,7 @@ fn tree_of(git: &Git, location: &Location, commit: &str) -> Result<String, Probl
         .line()
 }
 
-/// A file of a commit or tree; nothing where it has none.
+/// A file of a commit or tree; empty if it does not exist.
 fn content(git: &Git, location: &Location, at: &str, path: &Path) -> Result<Vec<u8>, Problem> {
     let mut name = std::ffi::OsString::from(format!("{at}:"));
     name.push(path);
@@ -270,7 +271,7 @@ fn marker_lines(content: &[u8]) -> HashSet<Vec<u8>> {
         .collect()
 }
 
-/// A marker is its sign at least seven times, then a blank or nothing.
+/// Whether a line is a conflict marker: its sign at least seven times, then a blank or nothing.
 fn is_marker(line: &[u8]) -> bool {
     let Some(marker) = MARKERS.iter().find(|marker| line.starts_with(marker)) else {
         return false;

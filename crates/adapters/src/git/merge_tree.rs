@@ -1,8 +1,7 @@
 //! Merges of two commits in the object store: no branch, index or file is touched.
 //!
-//! The same two commits give the same tree for everyone: it is what a verdict belongs to. So neither
-//! the user's settings nor their attributes decide how files are merged, only the attributes that
-//! are committed in `ours`.
+//! The same two commits give the same tree for everybody, because verdicts belong to trees. So neither the
+//! user's settings nor their attributes affect how files are merged, only the attributes committed in `ours`.
 
 use super::answer::path_from;
 use super::commit::{commit_tree_at, signed as with_trailer};
@@ -14,7 +13,7 @@ use drive_engine::ports::{Leftovers, MergeCommit, Place};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Settings that change what a merge gives, at git's own defaults.
+/// Settings that affect the result of a merge, with git's defaults.
 const SETTINGS: [(&str, &str); 9] = [
     ("merge.renames", "true"),
     ("diff.renames", "true"),
@@ -27,16 +26,16 @@ const SETTINGS: [(&str, &str); 9] = [
     ("core.attributesFile", "/dev/null"),
 ];
 
-/// What merging two commits gives.
+/// The result of merging two commits.
 pub(crate) enum Trial {
-    /// This tree.
+    /// The merged tree.
     Clean(TreeSha),
-    /// These files cannot be merged.
+    /// These files conflict.
     Conflicts(Vec<PathBuf>),
 }
 
-/// The call that merges `theirs` into `ours`. It belongs in the git folder: git before 2.41 reads
-/// the attributes of a checkout it is in.
+/// The call that merges `theirs` into `ours`. It must run in the git directory: git before 2.41
+/// reads the attributes of the checkout in which it runs.
 pub(crate) fn merge_tree<'a>(call: Call<'a>, ours: &str, theirs: &str) -> Call<'a> {
     SETTINGS
         .iter()
@@ -48,10 +47,10 @@ pub(crate) fn merge_tree<'a>(call: Call<'a>, ours: &str, theirs: &str) -> Call<'
 }
 
 impl Trial {
-    /// Reads what [`merge_tree`] answered.
+    /// Parses the answer of [`merge_tree`].
     pub(crate) fn read(answer: &Answer) -> Result<Self, Problem> {
         let mut fields = answer.fields();
-        // The first field is the tree, also of a merge with conflicts.
+        // The first field is the tree, even for a merge with conflicts.
         let tree = fields.next().map(String::from_utf8_lossy);
         let tree = tree.and_then(|text| TreeSha::parse(&text));
         match (answer.code, tree) {
@@ -68,8 +67,8 @@ impl Trial {
     }
 }
 
-/// Makes the commit that merges `theirs` into `ours`. It has the date of the later one, so that
-/// making it again gives the same commit, unless it is signed.
+/// Creates the commit that merges `theirs` into `ours`. It gets the date of the later one, so that
+/// a repetition gives the same commit, unless it is signed.
 pub(super) fn merge_commits(
     git: &Git,
     place: Place<'_>,

@@ -1,4 +1,4 @@
-//! Makes the commit messages of an agent inert, before its commits leave the sandbox.
+//! Makes an agent's commit messages inert before its commits leave the sandbox.
 
 use super::raw_commits::{parts, raw_commits};
 use super::sandbox::{head_of, own_tip, theirs_of};
@@ -10,35 +10,35 @@ use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::Sandbox;
 use std::collections::HashMap;
 
-/// The longest message that is read.
+/// The longest message that is checked, in bytes.
 const MESSAGE_BYTES: usize = 1 << 20;
 
-/// A sandbox whose new commits are judged.
+/// A sandbox whose new commits are checked.
 pub(crate) struct Judged<'a> {
     pub(crate) git: &'a Git,
     pub(crate) sandbox: &'a Sandbox,
-    /// Where its repository is by now.
+    /// The current location of its repository.
     pub(crate) inside: &'a Location,
-    /// Where its work begins.
+    /// The commit where its work begins.
     pub(crate) base: &'a CommitSha,
-    /// What its task allows.
+    /// The texts that its task allows.
     pub(crate) said: &'a Said,
-    /// Who is asked for commits that an agent may have fetched.
+    /// The remote that may have commits which an agent fetched.
     pub(crate) remote: Option<&'a RemoteName>,
 }
 
-/// One commit of an agent.
+/// A commit of an agent.
 struct Written {
     sha: String,
     raw: Vec<u8>,
-    /// What takes the place of its message, if that acts.
+    /// The inert replacement of its message, if the message is not inert.
     inert: Option<String>,
 }
 
 impl Judged<'_> {
-    /// Rewrites new commits whose messages would act on the forge, and those that build on them: same
-    /// files, same author, same dates. Commits that the user's repository or the remote has are
-    /// nobody's to rewrite. Returns how many messages changed.
+    /// Rewrites new commits whose messages would act on the forge, and those that build on them,
+    /// with the same files, authors and dates. Commits that the user's repository or the remote has
+    /// are never rewritten. Returns how many messages changed.
     pub(crate) fn make_inert(&self) -> Result<usize, Problem> {
         let tips = self.tips()?;
         let mut commits = self.written(&tips)?;
@@ -46,7 +46,7 @@ impl Judged<'_> {
         if let Some(remote) = self.remote
             && acts(&commits)
         {
-            // What the sandbox says about the remote is not believed.
+            // The sandbox's own refs of the remote are not trusted.
             remote::fetch(self.git, &Location::bare(&self.sandbox.git_dir), remote)?;
             commits = self.written(&tips)?;
         }
@@ -78,7 +78,7 @@ impl Judged<'_> {
         Ok(changed)
     }
 
-    /// The head and the branch, with where they are.
+    /// The head and the branch, with their commits.
     fn tips(&self) -> Result<Vec<(String, CommitSha)>, Problem> {
         let mut refs = vec!["HEAD".to_owned()];
         refs.extend(self.sandbox.branch.as_ref().map(|branch| branch.full()));
@@ -89,7 +89,7 @@ impl Judged<'_> {
                 .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
                 .arg(format!("{name}^{{commit}}"))
                 .run()?;
-            // One that is broken is put right, or refused, where the work is collected.
+            // A broken ref is repaired or refused when the work is collected.
             let sha = CommitSha::parse(&found.line()).filter(|_| found.code == 0);
             tips.extend(sha.map(|sha| (name, sha)));
         }
@@ -136,7 +136,8 @@ impl Judged<'_> {
             .collect()
     }
 
-    /// A commit with what is to become of its message. A forge may read what git decoded, or the bytes.
+    /// A commit with the inert form of its message, if that is needed. A forge may read the text
+    /// that git decoded, or the bytes.
     fn judged(&self, sha: String, raw: Vec<u8>, message: &str) -> Result<Written, Problem> {
         let (_, bytes) = parts(&raw);
         if bytes.len() > MESSAGE_BYTES {
@@ -151,7 +152,7 @@ impl Judged<'_> {
         Ok(Written { sha, raw, inert })
     }
 
-    /// Where the sandbox's branch is by now: it moves with a `HEAD` that names it.
+    /// The current commit of the sandbox's branch, which moves with a `HEAD` that names it.
     fn current(&self, name: &str) -> Result<Option<CommitSha>, Problem> {
         match &self.sandbox.branch {
             Some(branch) if branch.full() == name => own_tip(self.git, self.inside, branch),
@@ -159,7 +160,7 @@ impl Judged<'_> {
         }
     }
 
-    /// What the sandbox says about its own history is not believed.
+    /// A call in which the sandbox's own claims about its history are ignored.
     fn objects(&self) -> Call<'_> {
         self.git
             .call_at(self.inside.clone(), Touches::Objects)
@@ -168,14 +169,14 @@ impl Judged<'_> {
 }
 
 impl Written {
-    /// The commit with other parents and an inert message, in UTF-8; `None` where it stays as it is. A
-    /// signature would not hold any more.
+    /// The commit with other parents and an inert message, in UTF-8; `None` if it stays unchanged.
+    /// A signature is dropped, because it would be invalid.
     fn rebuilt(&self, rewritten: &HashMap<String, CommitSha>) -> Option<Vec<u8>> {
         let (header, message) = parts(&self.raw);
         let mut out = Vec::with_capacity(self.raw.len() + 64);
         let (mut is_dropped, mut is_changed) = (false, self.inert.is_some());
         for line in header.split_inclusive(|byte| *byte == b'\n') {
-            // A line that begins with a space goes on with the one before.
+            // A line that begins with a space continues the previous one.
             if !line.starts_with(b" ") {
                 is_dropped = line.starts_with(b"gpgsig")
                     || (self.inert.is_some() && line.starts_with(b"encoding "));

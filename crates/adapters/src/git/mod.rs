@@ -1,7 +1,7 @@
-//! The one builder for every git call.
+//! The only builder of git calls.
 //!
-//! Nothing of the caller's `GIT_*` environment, locale, hooks, monitors, filters or pagers reaches a
-//! call. Answers are read from exit codes and from formats made for programs, never from messages.
+//! Nothing of the caller's `GIT_*` environment, locale, hooks, monitors, filters or pagers reaches
+//! a call. Results are read from exit codes and machine-readable formats, never from messages.
 
 mod absorb;
 mod answer;

@@ -1,15 +1,15 @@
-//! The object folders of a repository, and how their paths are written for git.
+//! The object folders of a repository, in the forms that git reads.
 
 use super::answer::path_from;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// The most folders a chain of borrowing repositories may have.
+/// How many folders a chain of borrowing repositories may have.
 const MOST_FOLDERS: usize = 64;
 
-/// A repository's own objects, and those that it borrows itself, in one flat list: git follows only
-/// a few steps from one borrower to the next.
+/// A repository's own objects and those that it borrows, in one flat list, because git follows only
+/// a few levels of borrowing.
 pub(crate) fn object_folders(git_dir: &Path) -> Vec<PathBuf> {
     let own = git_dir.join("objects");
     let mut all = vec![own.canonicalize().unwrap_or(own)];
@@ -32,7 +32,7 @@ pub(crate) fn object_folders(git_dir: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// The list as git reads it from a file: one path a line.
+/// The list in the form of git's file: one path per line.
 pub(crate) fn as_file(folders: &[PathBuf]) -> Vec<u8> {
     let lines = folders
         .iter()
@@ -40,13 +40,13 @@ pub(crate) fn as_file(folders: &[PathBuf]) -> Vec<u8> {
     lines.flatten().collect()
 }
 
-/// The list as git reads it from a variable.
+/// The list in the form of git's variable.
 pub(super) fn as_variable(folders: &[PathBuf]) -> OsString {
     let all: Vec<Vec<u8>> = folders.iter().map(|folder| quoted(folder)).collect();
     OsString::from_vec(all.join(&b':'))
 }
 
-/// A path in quotes where git would misread the plain one.
+/// A path in quotes if git would misread the plain one.
 fn quoted(path: &Path) -> Vec<u8> {
     let bytes = path.as_os_str().as_bytes();
     let is_plain = bytes
@@ -67,7 +67,7 @@ fn quoted(path: &Path) -> Vec<u8> {
     out
 }
 
-/// A line of the file; `None` for one that names nothing.
+/// A line of the file; `None` if it contains no path.
 fn unquoted(line: &[u8]) -> Option<Vec<u8>> {
     let Some(inner) = line.strip_prefix(b"\"") else {
         return (!line.is_empty() && line[0] != b'#').then(|| line.to_vec());

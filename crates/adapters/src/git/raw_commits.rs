@@ -1,10 +1,10 @@
-//! Commits as they are stored. What git prints of one was decoded as its header says, and a header can
-//! name an encoding in which nothing is left of the message.
+//! Commits as they are stored. Git decodes a commit by its header before printing it, and a header
+//! can name an encoding that loses the whole message.
 
 use super::Call;
 use drive_core::problem::{Kind, Problem};
 
-/// The commits that are named on each line of `names`, each with its id.
+/// The commits named on each line of `names`, each with its id.
 pub(super) fn raw_commits(
     call: Call<'_>,
     names: impl Into<Vec<u8>>,
@@ -27,7 +27,7 @@ pub(super) fn raw_commits(
     Ok(commits)
 }
 
-/// The first commit of an answer, and what follows it.
+/// The first commit of an answer, and the rest.
 fn first(answer: &[u8]) -> Option<(String, &[u8], &[u8])> {
     let end = answer.iter().position(|byte| *byte == b'\n')?;
     let about = std::str::from_utf8(&answer[..end]).ok()?;
@@ -36,7 +36,7 @@ fn first(answer: &[u8]) -> Option<(String, &[u8], &[u8])> {
     Some((sha.to_owned(), commit, after.strip_prefix(b"\n")?))
 }
 
-/// The header of a commit with the end of its last line, and the message.
+/// The header of a commit, with its last line end, and the message.
 pub(super) fn parts(commit: &[u8]) -> (&[u8], &[u8]) {
     match commit.windows(2).position(|pair| pair == b"\n\n") {
         Some(end) => (&commit[..end + 1], &commit[end + 2..]),

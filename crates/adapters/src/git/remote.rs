@@ -6,8 +6,8 @@ use drive_core::ids::{BranchName, RemoteName};
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::{Push, Pushed};
 
-/// The programs at the other end. The repository's config could name others, and the first name
-/// it gives would win over any setting of ours.
+/// The programs on the remote side. The repository's config could name others, and the first value
+/// would override our settings.
 const UPLOAD_PACK: &str = "--upload-pack=git-upload-pack";
 const RECEIVE_PACK: &str = "--receive-pack=git-receive-pack";
 
@@ -41,11 +41,11 @@ pub(super) fn fetch(git: &Git, location: &Location, remote: &RemoteName) -> Resu
     }
 }
 
-/// How often a branch that moves under the fetch is fetched.
+/// How often a branch that moves during a fetch is fetched again.
 const FETCHES: usize = 5;
 
-/// Brings in one branch, and tells what it points at. The remote is asked for the name first and
-/// fetched from afterwards, so a branch that was rewritten in between is asked for again.
+/// Fetches one branch and returns its tip. The name is looked up before the fetch, so a branch that
+/// was rewritten in between is looked up again.
 pub(super) fn fetch_branch(
     git: &Git,
     location: &Location,
@@ -100,7 +100,7 @@ pub(super) fn head(
         return Err(unreachable_remote("ask", remote, &answer));
     }
     let text = String::from_utf8_lossy(&answer.stdout);
-    // The pattern also matches names that end like it.
+    // The pattern also matches names that end with this one.
     let sha = text.lines().find_map(|line| {
         let (sha, name) = line.split_once('\t')?;
         (name == full).then_some(sha)
@@ -109,8 +109,8 @@ pub(super) fn head(
         .transpose()
 }
 
-/// Pushes one commit. The lease names what we expect, and the update must still be a fast-forward
-/// from it: so neither a commit that came in between nor one we never saw can be overwritten.
+/// Pushes one commit. The lease names the expected commit, and the update must also be a fast-forward from
+/// it: so neither a commit that arrived in between nor an unknown one can be overwritten.
 pub(super) fn push(git: &Git, location: &Location, push: &Push) -> Result<Pushed, Problem> {
     let current = head(git, location, &push.remote, &push.branch)?;
     if current.as_deref() == Some(push.sha.as_str()) {
@@ -149,14 +149,14 @@ pub(super) fn push(git: &Git, location: &Location, push: &Push) -> Result<Pushed
 fn moves_forward(git: &Git, location: &Location, push: &Push) -> Result<bool, Problem> {
     match &push.expected {
         None => Ok(true),
-        // A head we do not even have cannot be in our history.
+        // A head that is missing here cannot be in our history.
         Some(expected) if history::resolve(git, location, expected).is_err() => Ok(false),
         Some(expected) => history::is_ancestor(git, location, expected, &push.sha),
     }
 }
 
-/// A failed push: the branch moved meanwhile, the remote said no, or it could not be reached. The
-/// remote is asked again rather than a message read.
+/// The result of a failed push: the branch moved meanwhile, the remote refused, or it could not be
+/// reached. The remote is read again, because messages are not parsed.
 fn refused(
     git: &Git,
     location: &Location,

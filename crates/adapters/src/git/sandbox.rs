@@ -1,5 +1,5 @@
-//! A sandbox's own repository, seen from the user's: what is committed in it is taken over, and the
-//! user's branch follows the sandbox's.
+//! A sandbox's own repository, seen from the user's: its commits are taken over, and the user's
+//! branch follows the sandbox's.
 
 use super::take::Paths;
 use super::{Git, Held, Location, Take, Touches, history, ref_problem, signing, state};
@@ -8,24 +8,24 @@ use drive_core::problem::Problem;
 use drive_core::sandbox::Sandbox;
 use drive_engine::ports::{OwnBranch, UsersBranch, WorkState};
 
-/// The ref that keeps a sandbox's base commit from being collected as garbage.
+/// The ref that protects a sandbox's base commit from garbage collection.
 pub(crate) fn pin_of(id: &SandboxId) -> String {
     format!("refs/drive/pin/{id}")
 }
 
-/// The ref that tells where drive last put the branch of a sandbox. A branch that is elsewhere was
-/// moved by somebody else.
+/// The ref with the commit to which drive last moved a sandbox's branch. If the branch is
+/// elsewhere, somebody else moved it.
 pub(crate) fn head_of(id: &SandboxId) -> String {
     format!("refs/drive/head/{id}")
 }
 
-/// The ref that keeps what was last merged into a sandbox from being collected: it may come from a
-/// remote, and no branch of the user's names it.
+/// The ref that protects the commit last merged into a sandbox from garbage collection: it may come
+/// from a remote, and no branch of the user's may contain it.
 pub(crate) fn theirs_of(id: &SandboxId) -> String {
     format!("refs/drive/theirs/{id}")
 }
 
-/// Keeps a commit that a sandbox is about to merge.
+/// Protects a commit that a sandbox is about to merge.
 pub(super) fn pin_theirs(git: &Git, sandbox: &Sandbox, theirs: &CommitSha) -> Result<(), Problem> {
     git.call_at(Location::bare(&sandbox.git_dir), Touches::Objects)
         .args(["update-ref", "--no-deref", &theirs_of(&sandbox.id), theirs])
@@ -33,7 +33,7 @@ pub(super) fn pin_theirs(git: &Git, sandbox: &Sandbox, theirs: &CommitSha) -> Re
         .map(drop)
 }
 
-/// What a sandbox looks like now. Its commit can be looked at in the user's repository then.
+/// The current state of a sandbox. Afterwards its commit is in the user's repository.
 pub(super) fn load_state(git: &Git, sandbox: &Sandbox) -> Result<WorkState, Problem> {
     let inside = Location::inside(&sandbox.path, &sandbox.git_dir);
     let mut state = state::load(git, &inside)?;
@@ -43,14 +43,14 @@ pub(super) fn load_state(git: &Git, sandbox: &Sandbox) -> Result<WorkState, Prob
     Ok(state)
 }
 
-/// What was taken over of a sandbox.
+/// The commits taken over from a sandbox.
 pub(crate) struct BroughtOut {
     pub(crate) own: Option<OwnBranch>,
-    /// What is checked out there: the signed commit where the user's git signs.
+    /// The checked-out commit; the signed one if the user's git signs.
     pub(crate) head: CommitSha,
 }
 
-/// Takes what is checked out in a sandbox, and what is on its branch, which the user's follows.
+/// Takes over a sandbox's checked-out commit and its branch, which the user's branch follows.
 pub(crate) fn bring_out(
     git: &Git,
     sandbox: &Sandbox,
@@ -74,8 +74,8 @@ pub(crate) fn bring_out(
     Ok(BroughtOut { own, head })
 }
 
-/// Signs what was taken, where the user's git signs, and moves the sandbox's head and branch to the
-/// signed commits. Returns both as they are then.
+/// Signs the commits taken over, if the user's git signs, and moves the sandbox's head and branch
+/// to the signed ones. Returns both.
 fn sign(
     git: &Git,
     sandbox: &Sandbox,
@@ -100,7 +100,7 @@ fn sign(
     };
     update("HEAD", head)?;
     if let (false, Some(branch), Some(tip)) = (signed.is_empty(), &sandbox.branch, &tip)
-        // It moves with a `HEAD` that names it.
+        // The branch moves with a `HEAD` that names it.
         && own_tip(git, inside, branch)?.as_ref() == Some(tip)
     {
         update(&branch.full(), tip)?;
@@ -108,8 +108,8 @@ fn sign(
     Ok((tip.as_ref().map(now), now(head)))
 }
 
-/// Takes commits to be saved. They are safe from collection until a ref names them and the answer is
-/// dropped.
+/// Takes over commits that will be saved. They are protected from garbage collection until the
+/// returned value is dropped; by then a ref must name them.
 pub(crate) fn take(
     git: &Git,
     sandbox: &Sandbox,
@@ -153,7 +153,7 @@ fn take_with(
     take.commits(wanted, &missing)
 }
 
-/// What a branch points at in a sandbox.
+/// The tip of a branch in a sandbox.
 pub(crate) fn own_tip(
     git: &Git,
     inside: &Location,
@@ -164,23 +164,22 @@ pub(crate) fn own_tip(
         .args(["rev-parse", "--verify", "--quiet", "--end-of-options"])
         .arg(format!("{}^{{commit}}", branch.full()))
         .run()?;
-    // A branch that is gone, or that leads to no commit, is put right where it is looked at.
+    // A missing or broken branch is repaired where its state is read.
     Ok(CommitSha::parse(&answer.line()).filter(|_| answer.code == 0))
 }
 
-/// Where the user's repository has a sandbox's branch.
+/// A sandbox's branch in the user's repository.
 struct Branch {
-    /// Where it is; `None` when it was deleted.
+    /// Its commit; `None` if it was deleted.
     current: Option<CommitSha>,
-    /// Where drive put it.
+    /// The commit to which drive moved it.
     known: CommitSha,
     /// The checkout that shows it.
     checkout: Option<String>,
 }
 
-/// Moves the user's branch to where the sandbox's is, if it may: nobody else's commits are dropped,
-/// no checkout is made to look changed, and a run that moves it itself is left to do so. The new
-/// commits have a ref of drive's in any case.
+/// Moves the user's branch to the sandbox's tip, if allowed: it has no other people's commits, no checkout
+/// shows it, and the run does not move it itself. In any case a ref of drive's keeps the new commits.
 fn publish(
     git: &Git,
     sandbox: &Sandbox,
@@ -208,7 +207,7 @@ fn publish(
     Ok(users)
 }
 
-/// Where the user's branch of a sandbox is, if somebody else committed to it.
+/// The user's branch of a sandbox, if somebody else committed to it.
 pub(super) fn users_tip(
     git: &Git,
     sandbox: &Sandbox,
@@ -220,14 +219,15 @@ pub(super) fn users_tip(
     let at = Location::bare(&sandbox.git_dir);
     let there = load_branch(git, sandbox, branch, &at)?;
     match there.current {
-        // Not where drive has put it: another reviewer of the same head may have followed the user there.
+        // This does not use the commit to which drive moved the branch: another reviewer of the
+        // same head may have followed the user there.
         Some(current) if !is_ours(git, &at, &current, &[head])? => Ok(Some(current)),
         Some(_) | None => Ok(None),
     }
 }
 
-/// Moves the user's branch of a sandbox to a commit, unless somebody else moved it: that is theirs,
-/// and is looked at next.
+/// Moves the user's branch of a sandbox to a commit, unless somebody else moved it: their commits
+/// are handled next.
 pub(crate) fn put_branch(git: &Git, sandbox: &Sandbox, tip: &CommitSha) -> Result<(), Problem> {
     let Some(branch) = &sandbox.branch else {
         return Ok(());
@@ -247,8 +247,8 @@ pub(crate) fn put_branch(git: &Git, sandbox: &Sandbox, tip: &CommitSha) -> Resul
     set_branch(git, sandbox, Some(branch), tip, &there, &at)
 }
 
-/// Whether a branch has nothing but what is in one of these: one that a checkout kept from following
-/// is behind, not somebody else's.
+/// Whether a branch contains only commits of these: a branch that a checkout kept from following is
+/// just behind.
 fn is_ours(
     git: &Git,
     at: &Location,
@@ -263,7 +263,7 @@ fn is_ours(
     Ok(false)
 }
 
-/// Moves drive's own ref of a sandbox, and with it the branch.
+/// Moves drive's own ref of a sandbox together with the branch.
 fn set_branch(
     git: &Git,
     sandbox: &Sandbox,

@@ -9,10 +9,10 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// The largest index that is copied: one of several million files.
+/// The largest index that is copied, in bytes; it can hold several million files.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The file goes with the value.
+/// A temporary index. Its file is removed with the value.
 pub(crate) struct ScratchIndex {
     path: PathBuf,
     folder: OwnedFd,
@@ -20,8 +20,8 @@ pub(crate) struct ScratchIndex {
 }
 
 impl ScratchIndex {
-    /// A new name in a git folder, for one `purpose`. What a killed drive left of earlier ones with the
-    /// same purpose is removed: a lock among it would stop git for ever.
+    /// A new name in a git directory, for one `purpose`. Files of killed processes with the same
+    /// purpose are removed, because a left-over lock would stop git forever.
     pub(crate) fn fresh(git_dir: &Path, purpose: &str) -> Result<Self, Problem> {
         let prefix = format!("drive-{purpose}");
         let folder = open_plain(git_dir, &prefix).map_err(|error| unusable(git_dir, &error))?;
@@ -38,9 +38,8 @@ impl ScratchIndex {
         &self.path
     }
 
-    /// Copies the folder's own index, with the time it was written: from that git tells which files
-    /// may have changed in the same moment, and looks into those. An agent may have put anything in
-    /// its place: only a plain file is read.
+    /// Copies the folder's own index with its modification time, by which git recognises files that may have
+    /// changed at the same moment. An agent may have replaced it, so only a regular file is read.
     pub(crate) fn copy_own(&self) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let own = openat(&self.folder, "index", flags, Mode::empty())?;
@@ -51,7 +50,7 @@ impl ScratchIndex {
         if own.metadata()?.len() > MOST_BYTES {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        // A copy that was made before goes: what stands there is not written through.
+        // An earlier copy is removed first, so that nothing is written through a link.
         let _ = unlinkat(&self.folder, &self.name, AtFlags::empty());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let mode = Mode::from_raw_mode(0o644);
@@ -62,12 +61,12 @@ impl ScratchIndex {
     }
 }
 
-/// Opens a folder that is no link, and removes the files in it whose names begin with `prefix`.
+/// Opens a folder that is not a link, and removes files in it whose names begin with `prefix`.
 fn open_plain(git_dir: &Path, prefix: &str) -> io::Result<OwnedFd> {
     let folder = openat(CWD, git_dir, FOLDER, Mode::empty())?;
     for entry in Dir::read_from(&folder)?.flatten() {
         if entry.file_name().to_string_lossy().starts_with(prefix) {
-            // What cannot be removed does not stand in the way of another name.
+            // A file that cannot be removed does not matter for another name.
             let _ = unlinkat(&folder, entry.file_name(), AtFlags::empty());
         }
     }
@@ -76,7 +75,7 @@ fn open_plain(git_dir: &Path, prefix: &str) -> io::Result<OwnedFd> {
 
 impl Drop for ScratchIndex {
     fn drop(&mut self) {
-        // A stray copy goes with the next one, or with the git folder at the latest.
+        // A left-over copy is removed with the next one, or with the git directory.
         let _ = unlinkat(&self.folder, &self.name, AtFlags::empty());
     }
 }

@@ -1,8 +1,8 @@
-//! Signs commits the way the user's git does (`commit.gpgSign`), outside of every sandbox.
+//! Signs commits like the user's git (`commit.gpgSign`), outside of every sandbox.
 //!
-//! Agents commit unsigned: neither the key nor the socket of a key agent is in their view. When their
-//! commits are taken over, each is stored once more with a signature, before a branch of the user's
-//! moves to it. Nothing asks for a passphrase: a key that needs one is an error.
+//! Agents commit unsigned, because they see neither the key nor the socket of a key agent. When
+//! their commits are taken over, each is stored again with a signature before a branch of the
+//! user's moves to it. Nothing asks for a passphrase: a key that needs one is an error.
 
 use super::call::load_config;
 use super::config::{self, last, last_trusted};
@@ -21,14 +21,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long one signature may take: a hardware key waits for a touch.
+/// How long one signature may take, because a hardware key waits for a touch.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// More than any signature has.
+/// More bytes than any signature has.
 const SIGNATURE_BYTES: usize = 256 * 1024;
-/// What is signed to find out whether the key can be used.
+/// The text that is signed to test whether the key can be used.
 const TRIAL: &[u8] = b"drive tries the key before an agent starts\n";
 
-/// The name by which `gpg.format` knows a kind of signature, and git's default program for it.
+/// The kinds of signatures that `gpg.format` names, with git's default program for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     OpenPgp,
@@ -54,7 +54,7 @@ impl Format {
     }
 }
 
-/// What the user's git signs with.
+/// The key and program with which the user's git signs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Signer {
     format: Format,
@@ -63,16 +63,16 @@ struct Signer {
 }
 
 impl Git {
-    /// Whether commits in the repository of `folder` are signed, as its settings and the user's say.
+    /// Whether commits in the repository of `folder` are signed, according to its settings and the user's.
     pub fn signs_commits(&self, folder: &Path) -> bool {
         let location = Location::of(Place::Checkout(folder));
-        // A key that cannot be used is told when it is tried.
+        // An unusable key is reported when it is tried.
         signer(self, &location).map_or(true, |signer| signer.is_some())
     }
 }
 
-/// Tries a signature where the user's git signs, so that a key which cannot be used is known before
-/// an agent is paid.
+/// Tests a signature if the user's git signs, so that an unusable key is found before an agent
+/// costs anything.
 pub(crate) fn try_signing(git: &Git, at: &Location) -> Result<(), Problem> {
     match signer(git, at)? {
         Some(signer) => signer.sign(git, at, TRIAL).map(drop),
@@ -80,7 +80,7 @@ pub(crate) fn try_signing(git: &Git, at: &Location) -> Result<(), Problem> {
     }
 }
 
-/// A commit of the user's repository, signed where the user's git signs.
+/// A commit of the user's repository, signed if the user's git signs.
 pub(crate) fn signed(git: &Git, at: &Location, commit: CommitSha) -> Result<CommitSha, Problem> {
     let Some(signer) = signer(git, at)? else {
         return Ok(commit);
@@ -93,8 +93,8 @@ pub(crate) fn signed(git: &Git, at: &Location, commit: CommitSha) -> Result<Comm
     }
 }
 
-/// Signs the commits that neither a branch, a tag nor a remote of a repository has, nor one of `refs`,
-/// nor `base`. Returns the signed ones by the ids they had.
+/// Signs the commits that no branch, tag or remote of the repository contains, nor one of `refs`,
+/// nor `base`. Returns the signed ones by their old ids.
 pub(super) fn sign_new(
     git: &Git,
     at: &Location,
@@ -116,7 +116,7 @@ pub(super) fn sign_new(
     Ok(signed)
 }
 
-/// The commits that are not known, parents first.
+/// The unknown commits, parents first.
 fn new_commits(
     git: &Git,
     at: &Location,
@@ -151,7 +151,7 @@ fn new_commits(
     raw_commits(objects(), listed.stdout)
 }
 
-/// Stores a commit with a signature, on top of parents that were signed before it.
+/// Stores a commit with a signature, on top of the signed versions of its parents.
 fn store(
     git: &Git,
     at: &Location,
@@ -168,8 +168,8 @@ fn store(
         .sha()
 }
 
-/// Whether a commit has a signature that still holds for its parents: drive made it before, or somebody
-/// else did and an agent fetched it. One that an agent made up serves it nothing: no forge takes it.
+/// Whether a commit has a signature that is still valid with its parents: drive made it before, or
+/// an agent fetched another person's. A forged signature is useless, because no forge accepts it.
 fn keeps_signature(raw: &[u8], signed: &HashMap<String, CommitSha>) -> bool {
     let (header, _) = parts(raw);
     let header = String::from_utf8_lossy(header);
@@ -180,13 +180,13 @@ fn keeps_signature(raw: &[u8], signed: &HashMap<String, CommitSha>) -> bool {
     header.lines().any(|line| line.starts_with("gpgsig")) && !header.lines().any(is_moved)
 }
 
-/// A commit without the signature it may claim, on top of parents that were signed.
+/// A commit without the signature that it may claim, on top of the signed versions of its parents.
 fn unsigned(raw: &[u8], signed: &HashMap<String, CommitSha>) -> Vec<u8> {
     let (header, message) = parts(raw);
     let mut out = Vec::with_capacity(raw.len());
     let mut is_dropped = false;
     for line in header.split_inclusive(|byte| *byte == b'\n') {
-        // A line that begins with a space goes on with the one before.
+        // A line that begins with a space continues the previous one.
         if !line.starts_with(b" ") {
             is_dropped = line.starts_with(b"gpgsig");
         }
@@ -205,7 +205,7 @@ fn unsigned(raw: &[u8], signed: &HashMap<String, CommitSha>) -> Vec<u8> {
     out
 }
 
-/// A commit with its signature, which git expects as the last line of the header.
+/// A commit with its signature, which git expects as the last header.
 fn with_signature(payload: &[u8], signature: &str) -> Vec<u8> {
     let (header, message) = parts(payload);
     let is_long = header.starts_with(b"tree ")
@@ -218,7 +218,7 @@ fn with_signature(payload: &[u8], signature: &str) -> Vec<u8> {
     out
 }
 
-/// What the user's git signs with; `None` where it does not sign.
+/// The signer of the user's git; `None` if it does not sign.
 fn signer(git: &Git, at: &Location) -> Result<Option<Signer>, Problem> {
     signer_of(&load_config(git, at)?)
 }
@@ -233,7 +233,7 @@ fn signer_of(entries: &[config::Entry]) -> Result<Option<Signer>, Problem> {
         Some("x509") => Format::X509,
         Some(other) => return Err(failed(&format!("`gpg.format` is `{other}`"))),
     };
-    // A repository may say which key; a program is only taken from the user's own settings.
+    // A repository may choose the key, but the program only comes from the user's own settings.
     let named = last_trusted(entries, &format!("gpg.{}.program", format.name()));
     let plain = last_trusted(entries, "gpg.program").filter(|_| format == Format::OpenPgp);
     let program = named.or(plain).unwrap_or(format.program()).to_owned();
@@ -269,7 +269,7 @@ impl Signer {
         spec.env = git.signing.clone();
         spec.stdin = Stdin::Bytes(payload.to_vec());
         spec.containment = Containment::Light;
-        // An agent that gpg starts for this call ends with it; one of the user's goes on.
+        // A key agent that gpg starts for this call ends with it; the user's own continues.
         spec.leaks = LeakPolicy::Kill;
         spec.orphans = OrphanPolicy::End;
         spec.limits = Limits {
@@ -310,7 +310,7 @@ impl Signer {
         )))
     }
 
-    /// The arguments, and the file of a public key that has to stay until the program has ended.
+    /// The arguments, and a public key file that must exist until the program has ended.
     fn arguments(
         &self,
         git: &Git,
@@ -318,7 +318,7 @@ impl Signer {
     ) -> Result<(Vec<OsString>, Option<PublicKey>), Problem> {
         let texts = |texts: &[&str]| texts.iter().map(OsString::from).collect::<Vec<_>>();
         match self.format {
-            // git's own arguments, and never a question for a passphrase.
+            // These are git's own arguments, plus ones that prevent a question for a passphrase.
             Format::OpenPgp => {
                 let quiet = ["--batch", "--no-tty", "--pinentry-mode=error"];
                 let sign = ["--status-fd=2", "-bsau", &self.key];
@@ -341,7 +341,7 @@ impl Signer {
     }
 }
 
-/// A public key as a file, for a key that only an agent has.
+/// A file with a public key, for a private key that only a key agent has.
 struct PublicKey(PathBuf);
 
 impl PublicKey {
@@ -356,12 +356,12 @@ impl PublicKey {
 
 impl Drop for PublicKey {
     fn drop(&mut self) {
-        // A public key that stays does no harm.
+        // A left-over public key is harmless.
         let _ = files::remove_file(&self.0);
     }
 }
 
-/// A path of the settings, in which `~` is the user's home.
+/// A path from the settings, with `~` replaced by the user's home.
 fn expanded(git: &Git, path: &str) -> OsString {
     match (path.strip_prefix("~/"), git.home()) {
         (Some(rest), Some(home)) => home.join(rest).into_os_string(),
@@ -369,7 +369,7 @@ fn expanded(git: &Git, path: &str) -> OsString {
     }
 }
 
-/// The last line of what a program says when it fails, without gpg's lines for programs.
+/// The last line of a failed program's output, without gpg's status lines.
 fn complaint(said: &str, code: i32) -> String {
     let lines = said.lines().map(str::trim);
     let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with("[GNUPG:]"));

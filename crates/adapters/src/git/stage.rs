@@ -1,4 +1,4 @@
-//! Stages the work of a working tree in an index.
+//! Stages the work in a working tree.
 
 use super::{Answer, Call, Status};
 use drive_core::Problem;
@@ -7,12 +7,12 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-/// Stages all that a status found, in and outside of a sparse checkout, and nothing that is nobody's
-/// work. Any exit code is an answer.
+/// Stages everything that a status found, inside and outside of a sparse checkout, except files
+/// that are nobody's work. Any exit code is an answer.
 pub(crate) fn stage<'a>(status: &Status, call: impl Fn() -> Call<'a>) -> Result<Answer, Problem> {
     let add = |what: &str| {
         let add = call().args(["add", what, "--sparse", "--", ":/"]);
-        // An ignore file of the work may say otherwise than git's own exclude file.
+        // An ignore file in the work may override git's own exclude file.
         add.args(excluded(&Path::new(STATE_FOLDER).join(STATE_FILE)))
             .run()
     };
@@ -23,7 +23,8 @@ pub(crate) fn stage<'a>(status: &Status, call: impl Fn() -> Call<'a>) -> Result<
     if answer.code != 0 || status.untracked.is_empty() {
         return Ok(answer);
     }
-    // Name by name: patterns that leave out thousands of files would be tried on every file.
+    // The names are passed one by one: patterns that exclude thousands of files would be compared
+    // with every file.
     let mut names = Vec::new();
     for path in &status.untracked {
         names.extend_from_slice(path.as_os_str().as_bytes());
@@ -35,7 +36,7 @@ pub(crate) fn stage<'a>(status: &Status, call: impl Fn() -> Call<'a>) -> Result<
         .run()
 }
 
-/// Pathspecs that leave one path out, with all that lies below it.
+/// Pathspecs that exclude one path with everything below it.
 ///
 /// `git add` refuses a pathspec that names an ignored path literally, even to leave it out, so the
 /// name is given as a pattern that matches only itself.

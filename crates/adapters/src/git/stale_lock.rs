@@ -1,8 +1,8 @@
 //! Lock files that a killed git left behind.
 //!
-//! Git takes a lock by creating `NAME.lock` and never removes one it did not create. So the lock of a
-//! killed git stops every later one, until somebody deletes the file. It is stale when no process has
-//! it open and no git works in the repository.
+//! Git takes a lock by creating `NAME.lock` and never removes a lock that it did not create. So the
+//! lock of a killed git stops every later one until somebody deletes the file. It is stale if no
+//! process has it open and no git works in the repository.
 
 use super::{Answer, Location};
 use std::os::unix::ffi::OsStrExt;
@@ -10,28 +10,27 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How old a lock must be. A git closes the file before it renames it: for that moment only the
-/// process itself shows that the lock is held.
+/// How old a lock must be. A git closes the file before it renames it: during that moment only its
+/// running process shows that the lock is held.
 const LEAST_AGE: Duration = Duration::from_secs(1);
 const COMPLAINT: &str = "Unable to create '";
 const SUFFIX: &str = ".lock";
-/// Most of a process's environment and arguments that is looked through.
+/// How many bytes of a process's environment and arguments are read.
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// Removes the lock that stopped this call, where it is stale. Returns whether the call can be tried
-/// again.
+/// Removes the lock that stopped this call, if it is stale. Returns whether the call can be repeated.
 pub(super) fn remove_stale(answer: &Answer, location: &Location) -> bool {
     lock_in_the_way(answer).is_some_and(|lock| remove_if_stale(&lock, location))
 }
 
-/// Removes a lock of this location, where it is stale. Returns whether it is gone.
+/// Removes a lock of this location, if it is stale. Returns whether it is gone.
 pub(crate) fn remove_if_stale(lock: &Path, location: &Location) -> bool {
     let folders = folders_of(location);
     if !folders.iter().any(|folder| lock.starts_with(folder)) {
         return false;
     }
     let Some(before) = Identity::of(lock) else {
-        // Whoever held it is done.
+        // Its holder has finished.
         return true;
     };
     std::thread::sleep(LEAST_AGE.saturating_sub(before.age));
@@ -73,7 +72,7 @@ impl Identity {
     }
 }
 
-/// The git folders of a location, and its files.
+/// The git directories of a location, and its worktree.
 fn folders_of(location: &Location) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     match &location.pinned {
@@ -98,8 +97,8 @@ fn with_resolved(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
     folders
 }
 
-/// The folders of a linked worktree, where the lock is in its own git folder: a git that works in
-/// another worktree cannot hold it.
+/// The folders of a linked worktree, if the lock is in its own git directory: a git in another
+/// worktree cannot hold it.
 fn own_worktree(lock: &Path, location: &Location) -> Option<Vec<PathBuf>> {
     let pinned = location.pinned.as_ref()?;
     let mut folders = with_resolved(vec![pinned.git_dir.clone()]);
@@ -111,7 +110,8 @@ fn own_worktree(lock: &Path, location: &Location) -> Option<Vec<PathBuf>> {
     Some(with_resolved(folders))
 }
 
-/// The same with every linked worktree: a git that works in one may hold a lock of the common folder.
+/// The folders with those of all linked worktrees: a git that works in one may hold a lock of the
+/// shared directory.
 fn with_linked_worktrees(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut linked = Vec::new();
     for folder in &folders {
@@ -128,8 +128,8 @@ fn with_linked_worktrees(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether a process of the lock's owner has it open, or a git of theirs works in one of the folders.
-/// A git that cannot be looked into counts as one that does. Nobody else can have made the file.
+/// Whether a process of the lock's owner has it open, or a git of theirs works in one of the
+/// folders. A git that cannot be inspected counts as one. No other user can have created the file.
 fn is_held(lock: &Path, owner: u32, folders: &[PathBuf]) -> bool {
     let Ok(processes) = std::fs::read_dir("/proc") else {
         return true;
@@ -156,7 +156,7 @@ fn holds(process: &Path, lock: &Path, folders: &[PathBuf]) -> bool {
     }
     let cwd = match std::fs::read_link(process.join("cwd")) {
         Ok(cwd) => cwd,
-        // It has ended, and nobody has waited for it yet.
+        // It has ended and is a zombie.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return false,
         Err(_) => return true,
     };

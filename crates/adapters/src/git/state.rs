@@ -8,24 +8,24 @@ use drive_core::sandbox::InProgress;
 use drive_engine::ports::WorkState;
 use std::path::{Path, PathBuf};
 
-/// What git says about a working tree in one look.
+/// The status of a working tree, from one git call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Status {
-    /// The commit checked out; `None` before the first one.
+    /// The checked-out commit; `None` before the first one.
     pub(crate) head: Option<CommitSha>,
-    /// The branch checked out; `None` on a detached head.
+    /// The checked-out branch; `None` on a detached head.
     pub(crate) branch: Option<BranchName>,
     /// Tracked files that changed.
     pub(crate) changed: Vec<PathBuf>,
     /// Untracked files that are not ignored.
     pub(crate) untracked: Vec<PathBuf>,
-    /// Whether there are untracked files besides that are nobody's work.
+    /// Whether there are further untracked files that are nobody's work.
     pub(crate) has_others: bool,
-    /// Repositories inside it that are no submodules.
+    /// Repositories inside it that are not submodules.
     pub(crate) nested: Vec<PathBuf>,
     /// Submodules with changes or commits of their own.
     pub(crate) submodules: Vec<PathBuf>,
-    /// Whether something could not be looked at.
+    /// Whether some part could not be read.
     pub(crate) incomplete: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn load(git: &Git, location: &Location) -> Result<WorkState, Problem>
     Ok(work_state(head_sha, &status, in_progress))
 }
 
-/// What the services need of it.
+/// The part of the status that the services need.
 pub(super) fn work_state(
     head_sha: CommitSha,
     status: &Status,
@@ -54,7 +54,7 @@ pub(super) fn work_state(
     }
 }
 
-/// Reads the status, with another index where one is given.
+/// Reads the status, with another index if one is given.
 pub(crate) fn status(
     git: &Git,
     location: &Location,
@@ -67,7 +67,7 @@ pub(crate) fn status(
     status_by(call)
 }
 
-/// The same by a call that was prepared by the caller.
+/// Reads the status with a call that the caller prepared.
 pub(super) fn status_by(call: Call<'_>) -> Result<Status, Problem> {
     let answer = call
         .args(["status", "--porcelain=v2", "--branch", "-z"])
@@ -76,8 +76,8 @@ pub(super) fn status_by(call: Call<'_>) -> Result<Status, Problem> {
         .env("GIT_OPTIONAL_LOCKS", "0")
         .ok()?;
     let mut status = Status {
-        // A folder that cannot be opened is only worth a warning to git. Its text is not read, that
-        // there is one is enough.
+        // For git, a folder that cannot be opened is only worth a warning. The text is not parsed;
+        // any warning counts.
         incomplete: !answer.stderr.is_empty(),
         ..Status::default()
     };
@@ -87,7 +87,7 @@ pub(super) fn status_by(call: Call<'_>) -> Result<Status, Problem> {
     Ok(status)
 }
 
-/// The branch checked out; `None` on a detached head.
+/// The checked-out branch; `None` on a detached head.
 pub(crate) fn head_branch(git: &Git, location: &Location) -> Result<Option<BranchName>, Problem> {
     let full = git
         .call_at(location.clone(), Touches::Objects)
@@ -96,7 +96,7 @@ pub(crate) fn head_branch(git: &Git, location: &Location) -> Result<Option<Branc
     Ok(full.and_then(|full| BranchName::of_ref(&full)))
 }
 
-/// What stopped half way, by the files git leaves for it.
+/// The unfinished operation, according to the files that git leaves for it.
 pub(crate) fn in_progress(git_dir: &Path) -> Option<InProgress> {
     let has = |name: &str| git_dir.join(name).exists();
     if has("rebase-merge") || has("rebase-apply/rebasing") {
@@ -114,7 +114,7 @@ pub(crate) fn in_progress(git_dir: &Path) -> Option<InProgress> {
     }
 }
 
-/// The same wherever the repository keeps its refs: git is asked where they are in no files.
+/// Like `in_progress`, for any storage of refs: git is asked if they are not in files.
 pub(crate) fn load_in_progress(
     git: &Git,
     location: &Location,
@@ -133,7 +133,7 @@ pub(crate) fn load_in_progress(
     })
 }
 
-/// Whether a head of this name is set, such as the one of a merge.
+/// Whether a special head of this name is set, such as that of a merge.
 pub(crate) fn load_head(
     git: &Git,
     location: &Location,
@@ -148,12 +148,12 @@ pub(crate) fn load_head(
         .yes()
 }
 
-/// Whether the refs of a git folder are in tables rather than in files.
+/// Whether the refs of a git directory are stored in tables and not in files.
 pub(crate) fn has_reftable(git_dir: &Path) -> bool {
     git_dir.join("reftable").is_dir()
 }
 
-/// The git folder of a place.
+/// The git directory of a place.
 pub(super) fn git_dir(git: &Git, location: &Location) -> Result<PathBuf, Problem> {
     if let Some(pinned) = &location.pinned {
         return Ok(pinned.git_dir.clone());
@@ -166,7 +166,7 @@ pub(super) fn git_dir(git: &Git, location: &Location) -> Result<PathBuf, Problem
 }
 
 impl Status {
-    /// Forgets what is untracked and nobody's work.
+    /// Removes untracked files that are nobody's work.
     pub(crate) fn retain_work(&mut self, is_work: impl Fn(&Path) -> bool) {
         let before = self.untracked.len();
         self.untracked.retain(|path| is_work(path));
@@ -174,12 +174,12 @@ impl Status {
         self.has_others |= self.untracked.len() < before;
     }
 
-    /// Whether nothing differs from the commit that is checked out.
+    /// Whether nothing differs from the checked-out commit.
     pub(crate) fn is_clean(&self) -> bool {
         self.changed.is_empty() && self.untracked.is_empty()
     }
 
-    /// How many files differ from the commit that is checked out.
+    /// How many files differ from the checked-out commit.
     pub(crate) fn dirty_files(&self) -> u32 {
         u32::try_from(self.changed.len() + self.untracked.len()).unwrap_or(u32::MAX)
     }
@@ -202,7 +202,7 @@ impl Status {
             return;
         };
         if row[0] == b'?' {
-            // With all untracked files asked for, a folder is only named when it is a repository.
+            // Because all untracked files are requested, a folder is only listed if it is a repository.
             match path.strip_suffix(b"/") {
                 Some(folder) => self.nested.push(path_from(folder)),
                 None => self.untracked.push(path_from(path)),
@@ -216,7 +216,8 @@ impl Status {
     }
 
     fn add_header(&mut self, header: &str) {
-        // In place of a name, `(initial)` before the first commit and `(detached)` without a branch.
+        // Instead of a name, git prints `(initial)` before the first commit and `(detached)`
+        // without a branch.
         match header.split_once(' ') {
             // Before the first commit it is `(initial)`.
             Some(("oid", sha)) => self.head = CommitSha::parse(sha),

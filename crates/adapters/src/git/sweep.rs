@@ -1,12 +1,11 @@
-//! Removes the temporary objects that a killed take left in the user's repository.
+//! Removes temporary objects that a killed process left in the user's repository while it took over commits.
 
 use super::take::{KEEP, KEEP_BYTES, WAITING};
 use crate::files;
 use std::path::Path;
 use std::time::Duration;
 
-/// Removes what takes of processes that are gone left among the objects of a repository. What stays
-/// costs a little space.
+/// Removes the remains of dead processes among the objects of a repository. What stays only costs some space.
 pub(crate) fn sweep_takes(git_dir: &Path) {
     let objects = git_dir.join("objects");
     let packs = objects.join("pack");
@@ -32,8 +31,9 @@ pub(crate) fn sweep_takes(git_dir: &Path) {
     }
 }
 
-/// Removes the mark of a take whose process is gone, and its pack where that never got the index by which git
-/// sees it. Another take may be moving the same pack at this moment, so only an old one goes.
+/// Removes the mark of a transfer whose process has ended, and its pack if the pack has no index,
+/// without which git does not see it. Another transfer may be moving the same pack now, so only an
+/// old pack is removed.
 fn release(keep: &Path) {
     let pack = keep.with_extension("pack");
     if pack.exists() && !keep.with_extension("idx").exists() {
@@ -48,10 +48,10 @@ fn release(keep: &Path) {
     let _ = std::fs::remove_file(keep);
 }
 
-/// For how long a pack without an index may be on its way.
+/// How long a pack without an index may belong to a running transfer.
 const UNFINISHED: Duration = Duration::from_secs(60 * 60);
 
-/// Whether no process has this number now.
+/// Whether no process has this pid now.
 fn is_gone(number: &str) -> bool {
     let is_number = number.parse::<u32>().is_ok();
     is_number && !Path::new("/proc").join(number).exists() && Path::new("/proc/self").exists()

@@ -1,8 +1,8 @@
-//! Takes commits out of a sandbox's own repository into the user's.
+//! Takes over commits from a sandbox's own repository into the user's.
 //!
-//! Git in the sandbox packs them, confined; git outside gives every object its name anew, in a folder
-//! of its own, and checks that the history is complete and its paths are harmless. Only then do the
-//! objects join the repository's. Nothing that the sandbox says about itself is believed.
+//! Confined git in the sandbox packs them; git outside computes every object's id again, in a
+//! separate folder, and checks that the history is complete and its paths are harmless. Only then
+//! are the objects added to the repository. The sandbox's own claims are never trusted.
 
 use super::call::disk_full;
 use super::commit::nested_repository;
@@ -19,60 +19,61 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The most bytes that one pack may have.
+/// The maximum size of a pack, in bytes.
 const PACK_BYTES: u64 = 8 << 30;
-/// The most that git outside reserves for one object of it: a small difference can name a huge result.
+/// How much memory git outside reserves for one object: a small delta can expand to a huge object.
 const MOST_MEMORY: &str = "1g";
-/// Where git in the sandbox packs, in the sandbox's own git folder.
+/// The folder in the sandbox's git directory in which its git packs.
 const PACKING: &str = "drive-take";
-/// Where new objects wait for their check, below the repository's objects and so on the same disk.
-/// `git gc --prune=now` removes folders that begin with `tmp_`, in use or not: this is none.
+/// The prefix of folders in which new objects wait for their check. They are below the repository's
+/// objects, and so on the same disk. `git gc --prune=now` removes folders that begin with `tmp_`
+/// even while they are in use, so another prefix is needed.
 pub(super) const WAITING: &str = "drive-take-";
 /// The name of a pack until its own is known.
 const NEW: &str = "pack-new";
-/// What a file beside a new pack says that keeps git from removing it, before the process's number.
+/// The text, before the pid, of a file next to a new pack that keeps git from removing it.
 pub(super) const KEEP: &str = "drive takes it: ";
 pub(super) const KEEP_BYTES: u64 = 64;
 const LINK: &str = "160000";
 
-/// Commits on their way from a sandbox's repository to the user's.
+/// Commits that are being taken over from a sandbox's repository into the user's.
 pub(crate) struct Take<'a> {
     pub(crate) git: &'a Git,
     /// The sandbox's own repository.
     pub(crate) from: &'a Location,
-    /// The git folder of the user's repository.
+    /// The git directory of the user's repository.
     pub(crate) to: &'a Path,
-    /// Commits that both have, from which the others are told.
+    /// Commits that both have; only later ones are taken.
     pub(crate) since: &'a [CommitSha],
     pub(crate) paths: Paths,
-    /// Where the sandbox's branch is: it must build on one of the commits that both have.
+    /// The tip of the sandbox's branch, which must build on one of the commits that both have.
     pub(crate) tip: Option<&'a CommitSha>,
 }
 
-/// What paths the commits may have.
+/// The paths that the commits may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paths {
-    /// Those that can be checked out everywhere: for a branch.
+    /// Only paths that can be checked out everywhere, for a branch.
     Checked,
-    /// Whatever git itself takes: for work that is only saved.
+    /// All paths that git accepts, for work that is only saved.
     Any,
 }
 
-/// Keeps the new objects from being collected until it is dropped, when a ref names them.
+/// Protects the new objects from garbage collection until it is dropped, when a ref names them.
 #[derive(Debug, Default)]
 pub(crate) struct Held(Option<PathBuf>);
 
 impl Drop for Held {
     fn drop(&mut self) {
         if let Some(keep) = self.0.take() {
-            // One that stays costs a little space: a repack leaves its objects where they are.
+            // A file that remains costs a little space: a repack leaves its objects where they are.
             let _ = std::fs::remove_file(keep);
         }
     }
 }
 
 impl Take<'_> {
-    /// Takes these commits, with everything that they need.
+    /// Transfers these commits, with everything that they need.
     pub(crate) fn commits(
         &self,
         wanted: &[CommitSha],
@@ -94,7 +95,7 @@ impl Take<'_> {
         }
         self.check_count(&waiting, missing, packed)?;
         if self.paths == Paths::Checked {
-            // What was only saved before is checked when it comes to a branch.
+            // A commit that was only saved before is checked when it reaches a branch.
             for commit in wanted {
                 self.check_paths(Some(&waiting), commit)?;
             }
@@ -102,7 +103,7 @@ impl Take<'_> {
         waiting.join_repository(&name)
     }
 
-    /// Those of the commits that the repository does not have.
+    /// The commits that the repository lacks.
     pub(crate) fn missing(
         git: &Git,
         to: &Path,
@@ -126,11 +127,11 @@ impl Take<'_> {
         Ok(missing)
     }
 
-    /// Lets git in the sandbox write a pack, copies it to where it is checked, and tells how many
-    /// objects it says to have.
+    /// Lets git in the sandbox write a pack, copies it to the folder for checks, and returns the
+    /// number of objects that it claims.
     fn pack(&self, wanted: &[CommitSha], to: &Path) -> Result<u32, Problem> {
         let own = self.from.dir.join(".git");
-        // A link would lead what is written below to somewhere else.
+        // A link would redirect the writes below.
         if !own.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
             return Err(refused("it has no repository"));
         }
@@ -147,7 +148,7 @@ impl Take<'_> {
             .config("core.commitGraph", "false")
             .config("pack.threads", "1")
             .config("pack.packSizeLimit", "0")
-            // The sparse way packs objects that the other side has.
+            // The sparse algorithm also packs objects that the other side has.
             .config("pack.useSparse", "false")
             .args(["pack-objects", "--revs", "--quiet", "--delta-base-offset"])
             .arg(folder.join("pack"))
@@ -166,7 +167,7 @@ impl Take<'_> {
         Ok(packed)
     }
 
-    /// Names every object anew, and tells the name of the pack, which follows from them.
+    /// Computes every object's name anew, and returns the name of the pack, which follows from them.
     fn index(&self, waiting: &Waiting) -> Result<String, Problem> {
         let answer = self
             .checking(waiting)
@@ -193,7 +194,7 @@ impl Take<'_> {
         Ok(())
     }
 
-    /// The history is complete, and nothing came along that does not belong to it.
+    /// Checks that the history is complete, and that the pack contains nothing else.
     fn check_count(
         &self,
         waiting: &Waiting,
@@ -221,8 +222,8 @@ impl Take<'_> {
         Ok(())
     }
 
-    /// What git's own check lets through, and what a checkout elsewhere would trip over: in every
-    /// commit, not only in the last.
+    /// Checks, in every commit and not only in the last, for paths that git itself accepts but that
+    /// fail in a checkout elsewhere.
     fn check_paths(&self, waiting: Option<&Waiting>, commit: &CommitSha) -> Result<(), Problem> {
         let commits = self
             .checking(waiting)
@@ -260,7 +261,7 @@ impl Take<'_> {
             links.retain(|link| !declared.contains(link));
         }
         if !links.is_empty() {
-            // One that a later commit took away again leads to nothing.
+            // A submodule that a later commit removed has no target.
             let names = links.iter().map(|link| link.as_os_str());
             let answer = self
                 .checking(waiting)
@@ -280,7 +281,7 @@ impl Take<'_> {
         self.check_case(waiting, commit, &added)
     }
 
-    /// Two new names that differ only in case are one file on many disks.
+    /// Refuses two new names that differ only in case: they are the same file on many disks.
     fn check_case(
         &self,
         waiting: Option<&Waiting>,
@@ -319,11 +320,11 @@ impl Take<'_> {
     }
 }
 
-/// A folder for objects that are not checked yet. It goes with the value.
+/// A folder for objects that are not checked yet. It is removed when the value is dropped.
 pub(super) struct Waiting {
     folder: PathBuf,
     objects: PathBuf,
-    /// The objects that the repository has, as git reads the list.
+    /// The repository's own objects, in the form in which git reads such lists.
     known: OsString,
 }
 
@@ -346,8 +347,8 @@ impl Waiting {
         self.folder.join("pack").join(format!("{NEW}.pack"))
     }
 
-    /// Moves the pack over; with its index, which comes last, git sees it. One of the same name is the
-    /// same pack.
+    /// Moves the pack into the repository. Git sees it once its index, which is moved last, is
+    /// there. A pack of the same name has the same content.
     fn join_repository(&self, name: &str) -> Result<Held, Problem> {
         let from = self.folder.join("pack");
         let to = self.objects.join("pack");
@@ -361,7 +362,7 @@ impl Waiting {
             let held = Held(Some(there("keep")));
             for ending in ["keep", "pack", "rev", "idx"] {
                 let file = match File::open(new(ending)) {
-                    // An older git writes none.
+                    // Older versions of git write no such file.
                     Err(error) if error.kind() == io::ErrorKind::NotFound && ending == "rev" => {
                         continue;
                     }
@@ -379,13 +380,13 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        // What stays is removed by the next sweep.
+        // The next sweep removes what remains.
         let _ = files::remove_tree(&self.folder);
     }
 }
 
-/// Copies a pack out of a sandbox, and tells how many objects it says to have. An agent may have left
-/// a process that puts something else in its place: only a plain file is read, and only once.
+/// Copies a pack out of a sandbox, and returns the number of objects that it claims. A process of
+/// the agent may replace it meanwhile, so only a plain file is read, and only once.
 fn copy_pack(from: &Path, to: &Path) -> Result<u32, Problem> {
     let unreadable = |error: io::Error| refused("its pack cannot be read").because(error);
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -408,7 +409,7 @@ fn copy_pack(from: &Path, to: &Path) -> Result<u32, Problem> {
     Ok(u32::from_be_bytes([head[8], head[9], head[10], head[11]]))
 }
 
-/// Git failed: for the sandbox's own fault, unless the disk is full.
+/// The problem of a failure of git: the sandbox's content, unless the disk is full.
 fn failed(answer: &Answer, at: &Path, why: &str) -> Problem {
     if answer.met_full_disk() || files::is_full(at) {
         return disk_full(at);

@@ -7,9 +7,9 @@ use drive_core::ids::CommitSha;
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::Push;
 
-/// The most commits that are read.
+/// The maximum number of commits that are read.
 pub(super) const MOST_COMMITS: usize = 20_000;
-/// A commit as the reader of the patch expects it. No message can hold the byte around it.
+/// The format in which the patch reader expects a commit. No message can contain the zero byte around it.
 const FORMAT: &str = "--format=%x00commit %H%n%an <%ae> %cn <%ce>%n%B%n%x00";
 
 pub(super) fn unpublished(
@@ -21,7 +21,7 @@ pub(super) fn unpublished(
 ) -> Result<Vec<u8>, Problem> {
     let mut known = Vec::new();
     for sha in push.expected.iter().chain(merged) {
-        // The remote may have a commit that is not here.
+        // The remote may have a commit that is missing here.
         let found = call(git, location)
             .args(["cat-file", "-e", sha.as_str()])
             .run()?;
@@ -29,7 +29,7 @@ pub(super) fn unpublished(
             known.push(sha.as_str());
         }
     }
-    // An agent may be able to write remote-tracking branches: they are not asked about its commits.
+    // An agent may be able to write remote-tracking branches, so they do not exclude its commits.
     let mut commits = list(git, location, &push.sha, &[&known[..], &[base]].concat())?;
     let on_remote = format!("--remotes={}", push.remote);
     let before = [&known[..], &[on_remote.as_str()]].concat();
@@ -43,8 +43,8 @@ pub(super) fn unpublished(
     }
     let stored = raw_commits(call(git, location), commits.clone());
     let mut all = as_messages(stored.map_err(|problem| unread(push, problem))?);
-    // Without a line of context git counts wrongly where a merge drops the end of a file (2.47 prints
-    // a range of 2^64 - 1 lines).
+    // Without a line of context git computes wrong ranges where a merge drops the end of a file
+    // (2.47 prints a range of 2^64 - 1 lines).
     let answer = call(git, location)
         .args(["diff-tree", "--stdin", "-r", "-p", "-c", "--root"])
         .args([
@@ -64,12 +64,12 @@ pub(super) fn unpublished(
     Ok(all)
 }
 
-/// The commits as they are stored, each as a message: a push publishes every byte of them, and git
-/// does not show a message that it cannot decode, or a header that it does not know.
+/// The raw commits, each as a message. A push publishes every byte of them, but git does not show a
+/// message that it cannot decode, or an unknown header.
 fn as_messages(commits: Vec<(String, Vec<u8>)>) -> Vec<u8> {
     let mut all = Vec::new();
     for (sha, mut commit) in commits {
-        // The byte that ends a message in the patch.
+        // A zero byte would end the message in the patch.
         for byte in commit.iter_mut().filter(|byte| **byte == 0) {
             *byte = b' ';
         }
@@ -88,14 +88,14 @@ fn unread(push: &Push, problem: Problem) -> Problem {
     }
 }
 
-/// Nothing that hides a commit or its content from git is in force: what is pushed is what is there.
+/// A call of git in which nothing hides a commit or its content, so that it reads exactly what is pushed.
 fn call<'a>(git: &'a Git, location: &Location) -> super::call::Call<'a> {
     git.call_at(location.clone(), Touches::Objects)
         .config("core.commitGraph", "false")
         .interruptible()
 }
 
-/// The commits of `head` that none of these has, one on each line.
+/// The commits of `head` that none of the others contains, one per line.
 fn list(git: &Git, location: &Location, head: &str, not: &[&str]) -> Result<Vec<u8>, Problem> {
     let answer = call(git, location)
         .args(["rev-list", head, "--not"])

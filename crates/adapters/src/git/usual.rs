@@ -1,4 +1,4 @@
-//! The branch that work usually goes to, when nobody says which.
+//! The default base branch, for when the user names none.
 
 use super::{Call, Git, Location, Touches};
 use drive_core::ids::CommitSha;
@@ -7,15 +7,14 @@ use drive_core::problem::Problem;
 const REMOTE: &str = "refs/remotes/origin/";
 const LOCAL: [&str; 2] = ["main", "master"];
 
-/// The names to try, the likeliest first: the default branch of the remote, `main`, `master`.
+/// The candidates, the likeliest first: the default branch of the remote, `main`, `master`.
 pub(crate) fn usual_bases(call: Call<'_>) -> Result<Vec<String>, Problem> {
     let remote = remote_default(call)?;
     let all = remote.into_iter().chain(LOCAL.map(str::to_owned));
     Ok(all.collect())
 }
 
-/// The commit of the main branch: what the remote has, as far as it is known here, else the local
-/// branch.
+/// The commit of the main branch: the last known one of the remote, else that of the local branch.
 pub(super) fn main_tip(git: &Git, location: &Location) -> Result<Option<CommitSha>, Problem> {
     let call = || git.call_at(location.clone(), Touches::Objects);
     let remote = remote_default(call())?;

@@ -1,4 +1,4 @@
-//! The port that history is read and written through: each method is a function of its topic.
+//! Implements the port for reading and writing history. Each method calls a function of its topic.
 
 use super::builder::Git;
 use super::call::Touches;
@@ -21,7 +21,7 @@ use drive_engine::ports::{
 use std::path::{Path, PathBuf};
 
 impl Git {
-    /// What `head` changes against `base`, as git prints it, up to a size; and whether it is longer.
+    /// The diff from `base` to `head` as git prints it, up to a size, and whether it is longer.
     pub fn patch(
         &self,
         place: Place<'_>,
@@ -32,7 +32,7 @@ impl Git {
         history::patch(self, &Location::history_of(place), base, head, most_bytes)
     }
 
-    /// The commit of the branch that work usually goes to; `None` where there is no such branch.
+    /// The commit of the default base branch; `None` if the branch is missing.
     pub fn main_tip(&self, repo: &Path) -> Result<Option<CommitSha>, Problem> {
         usual::main_tip(self, &Location::checkout(repo))
     }
@@ -157,7 +157,7 @@ impl VersionControl for Git {
     ) -> Result<(), Problem> {
         match place {
             Place::Checkout(_) => branch::advance(self, &Location::of(place), branch, from, to),
-            // The agent may have renamed or deleted its own one.
+            // The agent may have renamed or deleted its own branch.
             Place::Sandbox(sandbox) => {
                 self.call(place, Touches::Objects)
                     .args(["update-ref", "--no-deref", &branch.full(), to])

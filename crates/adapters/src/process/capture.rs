@@ -1,4 +1,4 @@
-//! Captures one stream: counts it, keeps its tail, and logs its start up to a size limit.
+//! Captures one stream: counts its bytes, keeps its tail, and logs its start up to a size limit.
 
 use drive_core::process::StreamReport;
 use std::fs::File;
@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes taken from a stream at once.
+/// The number of bytes that are read from a stream at once.
 pub(super) const CHUNK: usize = 256 << 10;
 
-/// One stream so far.
+/// The state of one stream.
 pub(super) struct Capture {
     tail: Vec<u8>,
     tail_limit: usize,
@@ -25,7 +25,7 @@ struct Log {
 }
 
 impl Capture {
-    /// A stream without a log.
+    /// Captures a stream without a log.
     pub(super) fn new(tail_bytes: u64) -> Self {
         Self {
             tail: Vec::new(),
@@ -35,7 +35,7 @@ impl Capture {
         }
     }
 
-    /// A stream whose first `log_bytes` go to a new file.
+    /// Captures a stream whose first `log_bytes` are written to a new file.
     pub(super) fn logged(
         tail_bytes: u64,
         folder: &Path,
@@ -57,7 +57,7 @@ impl Capture {
         })
     }
 
-    /// Takes what was read.
+    /// Takes bytes that were read from the stream.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total_bytes += bytes.len() as u64;
         if let Some(log) = &mut self.log {
@@ -81,12 +81,12 @@ impl Capture {
         }
     }
 
-    /// All bytes so far.
+    /// The number of bytes so far.
     pub(super) fn total_bytes(&self) -> u64 {
         self.total_bytes
     }
 
-    /// The finished stream.
+    /// The report of the finished stream.
     pub(super) fn finish(mut self) -> StreamReport {
         let excess = self.tail.len().saturating_sub(self.tail_limit);
         self.tail.drain(..excess);
@@ -104,7 +104,8 @@ impl Capture {
 }
 
 impl Log {
-    /// A log that cannot be written (a full disk) must not end the child: it stops, and says why.
+    /// Writes to the log. If this fails, e.g. because the disk is full, the child continues; the
+    /// log ends and records the reason.
     fn push(&mut self, bytes: &[u8]) {
         let take = bytes
             .len()

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Groups of one tree, possibly in several hierarchies.
+/// The groups of one tree, possibly in several hierarchies.
 #[derive(Debug, Default)]
 pub(super) struct Cgroups {
     unified: Option<PathBuf>,
@@ -25,19 +25,19 @@ enum Version {
     Two,
 }
 
-/// One mounted hierarchy, and where this process is in it.
+/// A mounted hierarchy, and the group of this process in it.
 struct Hierarchy {
     root: PathBuf,
     own: PathBuf,
 }
 
-/// Why a layer could not be made.
+/// A layer that could not be made, and why.
 pub(super) type Missing = (LayerName, String);
 
 const NOT_WRITABLE: &str = "no writable cgroup";
 
 impl Cgroups {
-    /// Makes what the limits ask for, and names what could not be made.
+    /// Creates the groups that the limits need, and returns the missing layers.
     pub(super) fn create(
         name: &str,
         limits: &Limits,
@@ -97,7 +97,7 @@ impl Cgroups {
             let _ = fs::remove_dir(&folder);
             return None;
         }
-        // Only there with swap accounting; without it, the first limit is all there is.
+        // This file exists only with swap accounting; otherwise the first limit must suffice.
         let _ = put(&folder, "memory.memsw.limit_in_bytes", &bytes.to_string());
         Some(Memory {
             folder,
@@ -106,7 +106,7 @@ impl Cgroups {
     }
 
     fn cap_pids(&self, all: &Hierarchies, name: &str, count: u32) -> Option<PathBuf> {
-        // One more for the init of the tree, which is ours and not the child's.
+        // The init of the tree is not a process of the child, so it is added.
         let count = (u64::from(count) + 1).to_string();
         if let Some(folder) = &self.unified
             && put(folder, "pids.max", &count).is_ok()
@@ -121,7 +121,7 @@ impl Cgroups {
         Some(folder)
     }
 
-    /// Every folder made, for the identity.
+    /// Every folder that was created, for the identity.
     pub(super) fn folders(&self) -> Vec<PathBuf> {
         let memory = self.memory.as_ref().map(|m| m.folder.clone());
         let mut all: Vec<PathBuf> = [self.unified.clone(), memory, self.pids.clone()]
@@ -133,8 +133,8 @@ impl Cgroups {
         all
     }
 
-    /// Puts a process, and all it will start, into the groups. A group that may be made but not
-    /// entered is given up, and named.
+    /// Moves a process, and so all its future children, into the groups. A group that refuses is
+    /// removed and reported as missing.
     pub(super) fn attach(&mut self, pid: i32) -> Vec<Missing> {
         let mut missing = Vec::new();
         for folder in self.folders() {
@@ -160,12 +160,12 @@ impl Cgroups {
         missing
     }
 
-    /// Whether the kernel caps the memory.
+    /// Whether the kernel limits the memory.
     pub(super) fn caps_memory(&self) -> bool {
         self.memory.is_some()
     }
 
-    /// Whether the kernel caps the processes.
+    /// Whether the kernel limits the number of processes.
     pub(super) fn caps_pids(&self) -> bool {
         self.pids.is_some()
     }
@@ -176,7 +176,7 @@ impl Cgroups {
             .is_some_and(|f| f.join("cgroup.kill").exists())
     }
 
-    /// How often the kernel killed a process of the tree for memory.
+    /// How often the kernel killed a process of the tree because of the memory limit.
     pub(super) fn memory_kills(&self) -> u64 {
         let Some(memory) = &self.memory else { return 0 };
         let file = match memory.version {
@@ -186,14 +186,14 @@ impl Cgroups {
         counter(&memory.folder, file, "oom_kill")
     }
 
-    /// How often a fork was refused.
+    /// How often the kernel refused a fork.
     pub(super) fn refused_forks(&self) -> u64 {
         self.pids
             .as_ref()
             .map_or(0, |folder| counter(folder, "pids.events", "max"))
     }
 
-    /// Memory in use now that is not page cache.
+    /// Memory currently in use, without page cache.
     pub(super) fn used_bytes(&self) -> Option<u64> {
         let memory = self.memory.as_ref()?;
         let names = match memory.version {
@@ -204,7 +204,7 @@ impl Cgroups {
         Some(names.iter().map(|name| find_counter(&text, name)).sum())
     }
 
-    /// The peak the kernel counted, with page cache.
+    /// The peak that the kernel counted, including page cache.
     pub(super) fn peak_bytes(&self) -> Option<u64> {
         let memory = self.memory.as_ref()?;
         let file = match memory.version {
@@ -218,14 +218,14 @@ impl Cgroups {
             .ok()
     }
 
-    /// Kills everything inside at once, where the kernel can.
+    /// Kills every process inside at once, if the kernel supports that.
     pub(super) fn kill(&self) {
         if let Some(folder) = &self.unified {
             let _ = put(folder, "cgroup.kill", "1");
         }
     }
 
-    /// Removes the folders; a group whose last process has just gone may be busy for a moment.
+    /// Removes the folders. A group whose last process has just ended may be busy for a moment.
     pub(super) fn remove(&self) {
         for folder in self.folders() {
             remove_group(&folder);
@@ -233,11 +233,11 @@ impl Cgroups {
     }
 }
 
-/// A group some earlier helper made.
+/// A group that an earlier helper created.
 pub(super) struct RecordedGroup(PathBuf);
 
 impl RecordedGroup {
-    /// Who is in it.
+    /// The processes in it.
     pub(super) fn members(&self) -> Vec<i32> {
         let text = fs::read_to_string(self.0.join("cgroup.procs")).unwrap_or_default();
         text.lines()
@@ -246,12 +246,12 @@ impl RecordedGroup {
             .collect()
     }
 
-    /// Kills everything inside at once, where the kernel can.
+    /// Kills every process inside at once, if the kernel supports that.
     pub(super) fn kill(&self) {
         let _ = put(&self.0, "cgroup.kill", "1");
     }
 
-    /// Removes it.
+    /// Removes the folder.
     pub(super) fn remove(&self) {
         remove_group(&self.0);
     }
@@ -268,7 +268,7 @@ fn remove_group(folder: &Path) {
     }
 }
 
-/// Writing to a control file replaces nothing and must not create one.
+/// Writes to a control file, which must exist already.
 fn put(folder: &Path, file: &str, value: &str) -> io::Result<()> {
     use std::io::Write;
     let mut file = fs::OpenOptions::new().write(true).open(folder.join(file))?;
@@ -296,9 +296,9 @@ fn make(parent: &Path, name: &str) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// In version 2, a group with processes of its own cannot hand controllers down, so the own group
-/// is rarely the right parent: the nearest ancestor that does, or can be made to, is. Without any,
-/// a group that can only be killed is still worth having.
+/// Creates a group of version 2. A group that contains processes cannot delegate controllers, so
+/// the own group is rarely a suitable parent: the nearest ancestor that delegates them, or can be
+/// made to, is used. Without any, a group that can only be killed is still useful.
 fn make_unified(hierarchy: &Hierarchy, name: &str) -> Option<PathBuf> {
     let ancestors: Vec<&Path> = hierarchy
         .own
@@ -344,7 +344,7 @@ impl Hierarchies {
     }
 }
 
-/// Finds a hierarchy from the tables of mounts and of own groups: version 2 for `None`, else the
+/// Finds a hierarchy in the tables of mounts and of own groups: version 2 for `None`, else the
 /// version 1 hierarchy of that controller.
 fn find_hierarchy(mounts: &str, own: &str, controller: Option<&str>) -> Option<Hierarchy> {
     let root = mounts.lines().find_map(|line| {
@@ -371,7 +371,7 @@ fn find_hierarchy(mounts: &str, own: &str, controller: Option<&str>) -> Option<H
         fits.then(|| path.trim_start_matches('/'))
     })?;
     let own = root.join(path);
-    // Inside a container the path may be that of the machine outside.
+    // Inside a container the path may be that of the host.
     let own = if own.is_dir() { own } else { root.clone() };
     Some(Hierarchy { root, own })
 }
@@ -393,7 +393,7 @@ mod tests {
         assert_eq!(found(Some("pids")), None);
     }
 
-    /// A folder that looks like a group of version 2: each file with its content.
+    /// Creates a folder like a group of version 2, with these files and contents.
     fn group(folder: &Path, files: &[(&str, &str)]) -> PathBuf {
         fs::create_dir_all(folder).unwrap();
         for (name, content) in files {
@@ -413,7 +413,7 @@ mod tests {
         let root = group(dir.path(), &[all, ("cgroup.subtree_control", "cpu")]);
         let user = [all, ("cgroup.subtree_control", "memory pids")];
         let user = group(&root.join("user"), &user);
-        // A group with processes of its own cannot: writing to its control file is refused.
+        // A group that contains processes cannot: the kernel refuses the write to its control file.
         let own = group(&user.join("session"), &[all]);
         let made = make_unified(&Hierarchy { root, own }, "drive-1-2");
         assert_eq!(made, Some(user.join("drive-1-2")));
@@ -473,7 +473,7 @@ mod tests {
         groups.memory = groups.cap_memory(&none, "a", 512);
         groups.pids = groups.cap_pids(&none, "a", 8);
         let caps = ["memory.max", "memory.swap.max", "pids.max"];
-        // The files are no kernel's: what is written stands in front of what was there.
+        // These are plain files, so the new text overwrites the beginning of the old one.
         assert_eq!(caps.map(|file| text(&folder, file)), ["512", "0ax", "9ax"]);
         assert_eq!(groups.folders(), [folder]);
         assert_eq!((groups.memory_kills(), groups.refused_forks()), (2, 3));

@@ -1,5 +1,5 @@
-//! A program of the user's in the foreground of their terminal, such as a shell. It has the user's
-//! streams and environment, and no limits: it is theirs.
+//! Runs a program of the user, such as a shell, in the foreground of their terminal, with their
+//! streams and environment and without limits.
 
 use drive_core::problem::{Kind, Problem};
 use std::ffi::OsStr;
@@ -7,8 +7,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Runs a program until it ends, with these variables besides the user's own. Returns its exit code;
-/// `None` where a signal ended it.
+/// Runs a program until it ends, with these variables in addition to the user's own. Returns its
+/// exit code; `None` if a signal ended it.
 pub fn run_in_foreground(
     program: &OsStr,
     folder: &Path,

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How much longer than all its limits together the helper may stay silent.
+/// How much longer than the sum of its limits the helper may be silent.
 const HELPER_SLACK: Duration = Duration::from_secs(60);
 
 /// Runs one command under a helper.
@@ -36,7 +36,7 @@ pub(super) fn run(
     helper.listen(spec, cancel, started, sink)
 }
 
-/// Everything the helper needs, with the private folder made and every path absolute.
+/// Everything that the helper needs. Creates the private folder, and makes every path absolute.
 fn compose(spec: &CommandSpec, stand_ins: &StandIns, forward: bool) -> Result<Request, Problem> {
     let executable = program::resolve(spec)?;
     let isolation = &spec.isolation;
@@ -73,7 +73,7 @@ fn compose(spec: &CommandSpec, stand_ins: &StandIns, forward: bool) -> Result<Re
     })
 }
 
-/// How long the helper may stay silent: it ends everything by itself long before.
+/// How long the helper may be silent. It normally ends everything much earlier.
 fn patience(limits: &Limits) -> Duration {
     let bounds = [limits.wall, limits.grace, limits.drain, HELPER_SLACK];
     let sum = bounds
@@ -90,7 +90,7 @@ fn folder_problem(path: &Path, error: &io::Error) -> Problem {
     .cause(error.to_string())
 }
 
-/// A running helper. Dropping it without a report kills it, and with it the tree.
+/// A running helper. Dropping it without a report kills it, and so its tree.
 struct Helper {
     process: Child,
     control: UnixStream,
@@ -121,7 +121,7 @@ impl Helper {
             .stderr(Stdio::from(OwnedFd::from(inner)))
             .process_group(0);
         let process = command.spawn().map_err(failed)?;
-        // The command holds the helper's ends of everything.
+        // The command holds the helper's ends of all pipes.
         drop(command);
         let mut helper = Self {
             process,
@@ -136,7 +136,7 @@ impl Helper {
         Ok(helper)
     }
 
-    /// Hands events on until the report comes.
+    /// Passes events on until the report arrives.
     fn listen(
         mut self,
         spec: &CommandSpec,
@@ -157,7 +157,7 @@ impl Helper {
                 event::STDERR => sink.chunk(Stream::Stderr, &payload),
                 event::IDENTITY => {
                     let identity = parse(&payload).map_err(|e| self.lost(spec, &e))?;
-                    // An error ends here: dropping the helper before its go is its end.
+                    // If this fails, the helper is dropped before it starts the child, and ends.
                     started(&identity)?;
                     self.identity = Some(identity);
                     let _ = self.control.write_all(&[control::GO]);
@@ -175,7 +175,7 @@ impl Helper {
         }
     }
 
-    /// After its last word the helper ends by itself, and the tree has ended before.
+    /// Reads the helper's final message. The helper then ends by itself; its tree has ended before.
     fn last_word<T: DeserializeOwned>(
         &mut self,
         spec: &CommandSpec,
@@ -207,7 +207,7 @@ impl Helper {
         read_event(&mut self.events, payload)?.ok_or_else(|| io::Error::other("no report"))
     }
 
-    /// The helper failed us: its last words, if any, say why.
+    /// The problem of a helper that failed; its error output, if any, explains why.
     fn lost(&self, spec: &CommandSpec, error: &io::Error) -> Problem {
         let mut words = Vec::new();
         let _ = self
@@ -225,7 +225,7 @@ impl Helper {
 impl Drop for Helper {
     fn drop(&mut self) {
         if let Some(identity) = &self.identity {
-            // It was lost while the tree ran.
+            // The helper was lost while the tree ran.
             let _ = leftover::end(identity);
         }
         let _ = self.control.shutdown(std::net::Shutdown::Both);
@@ -236,7 +236,8 @@ impl Drop for Helper {
 }
 
 impl Helper {
-    /// A helper that was never told to go ends by itself when its control socket closes.
+    /// Waits for the helper's end. One that never got the order to go ends by itself when its
+    /// control socket closes.
     fn await_end(&mut self) {
         for _ in 0..2000 {
             if !matches!(self.process.try_wait(), Ok(None)) {

@@ -10,15 +10,15 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::Stdio;
 use std::thread::JoinHandle;
 
-/// The child's end of its input, and what feeds it.
+/// The child's end of its input, and the source that feeds it.
 pub(super) struct Input {
     pub(super) stdio: Stdio,
     pub(super) feeder: Option<(StdinSource, PipeWriter)>,
 }
 
 impl Input {
-    /// Bytes are handed over as a file in memory: no thread has to feed them, they outlive drive,
-    /// and a child that never reads costs nothing.
+    /// Opens the input. Bytes are passed as a file in memory: they need no thread, outlive drive,
+    /// and cost nothing if the child never reads them.
     pub(super) fn open(stdin: &Stdin) -> io::Result<Self> {
         match stdin {
             Stdin::Null => Ok(Self {
@@ -40,7 +40,7 @@ impl Input {
     }
 }
 
-/// Opened anew for reading only, so that the child cannot write into its own input.
+/// Opens the memory file again, read-only, so that the child cannot write into its own input.
 fn readable(bytes: &[u8]) -> io::Result<OwnedFd> {
     let memory = rustix::fs::memfd_create("stdin", MemfdFlags::CLOEXEC)?;
     let mut file = File::from(memory);
@@ -53,15 +53,15 @@ fn readable(bytes: &[u8]) -> io::Result<OwnedFd> {
     )?)
 }
 
-/// Feeds the child until its input ends, or nobody reads it any more.
+/// Feeds the child until its input ends or no process reads it.
 pub(super) struct Feeder {
     source: StdinSource,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Feeder {
-    /// Starts feeding. The pipe breaks when the last process that could read it is gone, so the
-    /// thread always ends with the tree.
+    /// Starts feeding. The pipe breaks when the last process that could read it ends, so the thread
+    /// always ends with the tree.
     pub(super) fn start(source: StdinSource, mut writer: PipeWriter) -> Self {
         let from = source.clone();
         let thread = std::thread::spawn(move || {

@@ -11,10 +11,10 @@ use std::fs;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// The name of a report in its log folder.
+/// The file name of a report in its log folder.
 pub(super) const REPORT: &str = "report.json";
 
-/// How long ending a tree may take.
+/// How long killing a tree may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whether the helper or the child still runs.
@@ -32,8 +32,8 @@ fn roots(identity: &ProcessIdentity) -> Vec<ProcessMark> {
     outer.chain([identity.child]).collect()
 }
 
-/// Kills what is left: first everybody below the helper, so that nobody escapes from a tree that
-/// loses its root, then the helper. Returns how many were killed.
+/// Kills the remaining processes and returns their number: first those below the helper, so that
+/// none escapes when the root of its tree ends, then the helper.
 pub(super) fn end(identity: &ProcessIdentity) -> Result<u32, Problem> {
     if identity.boot_id != procfs::boot_id() {
         return Ok(0);
@@ -73,7 +73,7 @@ pub(super) fn end(identity: &ProcessIdentity) -> Result<u32, Problem> {
             group.kill();
         }
         for mark in left {
-            // It counts whether this signal or its group's end came first.
+            // It counts as killed, whether this signal or its group's end came first.
             killed.insert((mark.pid, mark.start_ticks));
             procfs::signal(mark, Signal::KILL);
         }
@@ -99,7 +99,7 @@ fn below(identity: &ProcessIdentity) -> Vec<ProcessMark> {
     all
 }
 
-/// The report a helper wrote; `None` when there is none.
+/// The report that a helper wrote, if it did.
 pub(super) fn load_report(identity: &ProcessIdentity) -> Result<Option<ProcessReport>, Problem> {
     let Some(folder) = &identity.log_dir else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Light containment for trusted, short tools: its own process group, one poll loop, no helper.
+//! Light containment for trusted, short tools: a process group, one poll loop, no helper.
 
 use super::input::{Feeder, Input};
 use super::streams::{ORDER, Streams};
@@ -22,7 +22,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a killed child may take to be gone before it is given up and reported.
+/// How long to wait for the end of a killed child before it is given up and reported.
 const GIVE_UP: Duration = Duration::from_secs(10);
 
 /// Runs one command in its own process group.
@@ -55,8 +55,7 @@ pub(super) fn run(
     Ok(child.report(spec))
 }
 
-/// A light child cannot be held to an isolation, so one that is asked for is refused rather than
-/// silently ignored.
+/// A light child cannot be isolated, so a requested isolation is refused, not silently ignored.
 fn refuse_isolation(spec: &CommandSpec) -> Result<(), Problem> {
     let asked = drive_engine::ports::Isolation {
         tmp: None,
@@ -91,7 +90,7 @@ struct Child {
     usage: Usage,
     born: Instant,
     last_output: Instant,
-    /// When the next, harder step of ending it comes.
+    /// When the next, harder step of ending it is due.
     step: Option<Instant>,
     killed_at: Option<Instant>,
 }
@@ -118,7 +117,7 @@ impl Child {
             .spawn()
             .map_err(|error| program::refused(executable, &error))?;
         // The command holds the reading end of a fed input: without closing it, the feeder would
-        // never notice that the child is gone.
+        // never notice that the child ended.
         drop(command);
         let feeder = input
             .feeder
@@ -176,7 +175,7 @@ impl Child {
         }
     }
 
-    /// One loop over both streams, the child's end, cancellation and the clocks.
+    /// One loop for both streams, the child's end, cancellation and the timeouts.
     fn supervise(&mut self, spec: &CommandSpec, wake: &OwnedFd, sink: &mut dyn OutputSink) {
         let mut drained_by: Option<Instant> = None;
         loop {
@@ -293,27 +292,27 @@ impl Child {
     fn terminate(&mut self, spec: &CommandSpec, now: Instant) {
         self.step = Some(now + spec.limits.grace);
         self.signal(Signal::TERM);
-        // A stopped process takes its TERM only once it goes on.
+        // A stopped process receives TERM only after it continues.
         self.signal(Signal::CONT);
     }
 
-    /// Again and again, until it is gone or given up.
+    /// Kills the group repeatedly, until it has ended or is given up.
     fn kill(&mut self, now: Instant) {
         self.killed_at.get_or_insert(now);
         self.step = Some(now + Duration::from_millis(100));
         self.signal(Signal::KILL);
     }
 
-    /// To the whole group. Its number stays taken as long as a member lives, and the leader is
-    /// reaped by us, so it cannot be another group's before that.
+    /// Signals the whole group. Its number cannot be reused while a member lives, and we reap the
+    /// leader, so no other group can have it before that.
     fn signal(&self, signal: Signal) {
         if let Some(group) = Pid::from_raw(self.mark.pid) {
             let _ = kill_process_group(group, signal);
         }
     }
 
-    /// Also when the leader ended by itself, what is left of its group is killed: before the leader
-    /// is reaped, while its pid cannot be anybody else's.
+    /// Kills the rest of the group even if the leader ended by itself. This happens before the
+    /// leader is reaped, while its pid cannot be reused.
     fn reap_leader(&mut self) {
         self.signal(Signal::KILL);
         match reap(Some(self.mark.pid)) {
@@ -348,7 +347,7 @@ impl Child {
             stdout,
             stderr,
             resources: Resources {
-                // The kernel's figure starts at the size of whoever started the child.
+                // The kernel's value starts at the size of the parent process.
                 max_rss_bytes: None,
                 cgroup_peak_bytes: None,
                 cpu_user_micros: self.usage.user_micros,

@@ -1,12 +1,12 @@
-//! The line that the log holds about a process that ended.
+//! Logs one line about each process that ended.
 
 use drive_core::problem::Problem;
 use drive_core::process::{End, ProcessReport};
 use drive_engine::ports::CommandSpec;
 use std::time::Duration;
 
-/// Logs how a process ended. Arguments are shown for git alone: those of an agent may hold its
-/// prompt, those of a verification stage whatever the settings say.
+/// Logs how a process ended. Only git's arguments are shown: an agent's may contain its prompt, and
+/// a verification stage's any text of the settings.
 pub(super) fn ended(spec: &CommandSpec, took: Duration, ended: &Result<ProcessReport, Problem>) {
     if !tracing::enabled!(target: "drive::process", tracing::Level::DEBUG) {
         return;
@@ -31,7 +31,7 @@ pub(super) fn ended(spec: &CommandSpec, took: Duration, ended: &Result<ProcessRe
     tracing::debug!(target: "drive::process", ms, %folder, "`{line}`: {end}");
 }
 
-/// An address without the user and password before its host.
+/// A URL without the user and password before its host.
 fn without_password(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else {
         return text.to_owned();

@@ -1,7 +1,7 @@
-//! Bounded processes: the one place where children are started.
+//! Bounded processes: all children are started here.
 //!
-//! [`BoundedRunner`] starts a command fully contained, under a helper that is this very binary
-//! (`supervise`), or light, directly in an own process group (`light`). Both report the same way.
+//! [`BoundedRunner`] starts a command either fully contained, under a helper that is this same binary
+//! (`supervise`), or light, directly in its own process group (`light`). Both report the same way.
 
 mod capture;
 mod cgroup;
@@ -34,7 +34,7 @@ use std::fs::DirBuilder;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 
-/// The environment of a child, with its private temporary folder made and named.
+/// The environment of a child. Creates its private temporary folder and names it there.
 fn private_tmp(spec: &CommandSpec) -> Result<Vec<(OsString, OsString)>, Problem> {
     let mut env = spec.env.clone();
     if let Some(tmp) = &spec.isolation.tmp {
@@ -52,7 +52,7 @@ fn private_tmp(spec: &CommandSpec) -> Result<Vec<(OsString, OsString)>, Problem>
     Ok(env)
 }
 
-/// How the machine differs from the real one.
+/// Differences between this machine and a simulated one, for tests.
 #[derive(Clone, Debug, Default)]
 struct StandIns {
     without: Vec<LayerName>,

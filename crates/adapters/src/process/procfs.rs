@@ -5,7 +5,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_s
 use std::collections::BTreeMap;
 use std::fs;
 
-/// Processes looked at in one walk: far above any cap, so that a walk always ends.
+/// The maximum number of processes in one walk: far above any limit, so that a walk always ends.
 const MOST_PROCESSES: usize = 100_000;
 
 /// One line of `/proc/PID/stat`.
@@ -19,20 +19,20 @@ pub(super) struct Stat {
 }
 
 impl Stat {
-    /// Whether it is only waiting to be reaped.
+    /// Whether it has ended and only waits to be reaped.
     pub(super) fn is_dead(&self) -> bool {
         matches!(self.state, b'Z' | b'X')
     }
 }
 
-/// The process with this pid now.
+/// The current process with this pid.
 pub(super) fn stat(pid: i32) -> Option<Stat> {
     let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
     parse_stat(pid, &String::from_utf8_lossy(&text))
 }
 
-/// The name in the second field may hold anything, also spaces and brackets: the fields are
-/// counted from its last closing bracket.
+/// Parses the line. The name in the second field may contain spaces and brackets, so the fields are
+/// counted from the last closing bracket.
 fn parse_stat(pid: i32, text: &str) -> Option<Stat> {
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -49,12 +49,12 @@ fn parse_stat(pid: i32, text: &str) -> Option<Stat> {
     })
 }
 
-/// Who has this pid now.
+/// The mark of the current process with this pid.
 pub(super) fn mark(pid: i32) -> Option<ProcessMark> {
     stat(pid).map(|stat| stat.mark)
 }
 
-/// Whether exactly this process still runs.
+/// Whether exactly this process is still running.
 pub(super) fn is_alive(mark: ProcessMark) -> bool {
     stat(mark.pid).is_some_and(|stat| stat.mark == mark && !stat.is_dead())
 }
@@ -94,7 +94,7 @@ fn children(pid: i32) -> Vec<i32> {
     all
 }
 
-/// The slow way, for kernels without lists of children.
+/// The slow alternative, for kernels without lists of children.
 fn scan_below(root: i32) -> Vec<Stat> {
     let mut by_parent: BTreeMap<i32, Vec<Stat>> = BTreeMap::new();
     for stat in all_pids().into_iter().filter_map(stat) {
@@ -122,9 +122,8 @@ fn all_pids() -> Vec<i32> {
         .collect()
 }
 
-/// The share of memory that is really this process's own: shared pages are split among their users.
-/// Of a process that lets nobody look, its resident size is all there is; one that has just gone has
-/// none.
+/// The memory that belongs to this process: shared pages are split among their users. For a process
+/// that cannot be inspected, its resident size; zero if it has just ended.
 pub(super) fn share_bytes(mark: ProcessMark) -> u64 {
     let resident = || stat(mark.pid).filter(|stat| stat.mark == mark);
     pss_bytes(mark.pid)
@@ -139,8 +138,8 @@ fn pss_bytes(pid: i32) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// Sends a signal to exactly this process, or to nobody. Holding a descriptor of it while the start
-/// time is compared makes the pid safe against reuse. Returns whether it was sent.
+/// Sends a signal to exactly this process, or to none. A descriptor of it is held while the start
+/// time is compared, so the pid cannot be reused meanwhile. Returns whether it was sent.
 pub(super) fn signal(mark: ProcessMark, signal: Signal) -> bool {
     let Some(pid) = Pid::from_raw(mark.pid) else {
         return false;
@@ -151,9 +150,9 @@ pub(super) fn signal(mark: ProcessMark, signal: Signal) -> bool {
     is_alive(mark) && pidfd_send_signal(&pidfd, signal).is_ok()
 }
 
-/// Kills everybody below the calling process, which must have one thread. Its own children come
-/// first and without a second look, because nobody else can free their pids: one that moves on to a
-/// new pid all the time, and is orphaned to us each time, is caught before it moves.
+/// Kills all processes below the calling process, which must be single-threaded. Its own children
+/// come first and without a second check, because only their parent can free their pids. So a
+/// process is caught even if it keeps moving to new pids and is orphaned to us each time.
 pub(super) fn kill_below_self() {
     let own = std::process::id() as i32;
     let text = fs::read_to_string(format!("/proc/self/task/{own}/children")).unwrap_or_default();
@@ -169,7 +168,7 @@ pub(super) fn kill_below_self() {
     }
 }
 
-/// Names this boot of the machine.
+/// The id of this boot of the machine.
 pub(super) fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id")
         .unwrap_or_default()

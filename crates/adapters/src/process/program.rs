@@ -7,8 +7,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The file to execute. A name without a slash is looked up in the absolute folders of `PATH` of the
-/// child's environment; a relative path starts at the child's folder.
+/// The file to execute. A name without a slash is searched in the absolute folders of the child's
+/// `PATH`; a relative path is relative to the child's folder.
 pub(super) fn resolve(spec: &CommandSpec) -> Result<PathBuf, Problem> {
     require_folder(&spec.cwd)?;
     let name = spec.program.as_os_str();
@@ -88,7 +88,7 @@ fn not_executable(path: &Path) -> Problem {
     ))
 }
 
-/// The kernel refused to execute what looked like a program.
+/// The problem of a file that the kernel refused to execute.
 pub(super) fn refused(path: &Path, error: &io::Error) -> Problem {
     let problem = match error.raw_os_error() {
         Some(libc::ENOENT) => Problem::new(

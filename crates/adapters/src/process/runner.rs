@@ -1,4 +1,4 @@
-//! Starts children, contained or light, and asks what this machine can contain.
+//! Starts children, contained or light, and finds out what this machine can contain.
 
 use super::supervise::{NOTHING, SUPERVISE};
 use super::{StandIns, full, leftover, light, log};
@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::time::{Duration, Instant};
 
-/// Runs children within bounds.
+/// Runs children within limits.
 #[derive(Clone, Debug)]
 pub struct BoundedRunner {
     helper: Vec<OsString>,
@@ -25,13 +25,13 @@ pub struct BoundedRunner {
 }
 
 impl BoundedRunner {
-    /// A runner whose helper is the running binary itself, which must call [`supervise_if_asked`](super::supervise_if_asked)
-    /// first of all.
+    /// A runner whose helper is the running binary. Its `main` must first call
+    /// [`supervise_if_asked`](super::supervise_if_asked) .
     pub fn new() -> Self {
         Self::with_helper("/proc/self/exe")
     }
 
-    /// A runner with another binary as its helper.
+    /// A runner that uses another binary as its helper.
     pub fn with_helper(program: impl Into<OsString>) -> Self {
         Self {
             helper: vec![program.into(), SUPERVISE.into()],
@@ -39,14 +39,14 @@ impl BoundedRunner {
         }
     }
 
-    /// The same runner without some layers, as on a machine that has none of them.
+    /// The runner without some layers, like on a machine that lacks them.
     #[must_use]
     pub fn without(mut self, layers: &[LayerName]) -> Self {
         self.stand_ins.without.extend_from_slice(layers);
         self
     }
 
-    /// The same runner with a server that stands for a host, as a public one.
+    /// The runner with a server that acts as a host with a public address.
     #[must_use]
     pub fn with_host(mut self, name: &str, server: SocketAddr) -> Self {
         self.stand_ins.pins.push((name.to_owned(), server));
@@ -91,8 +91,8 @@ impl ProcessRunner for BoundedRunner {
         leftover::load_report(identity)
     }
 
-    /// Asks the kernel rather than guessing: a program that does nothing is run with every layer,
-    /// and its report says which ones held.
+    /// Asks the kernel instead of guessing: runs a program that does nothing with every layer; its
+    /// report says which layers were in force.
     fn probe(&self) -> Vec<Layer> {
         let missing = |why: &str| {
             LayerName::ALL
@@ -100,7 +100,7 @@ impl ProcessRunner for BoundedRunner {
                 .map(|name| Layer::missing(name, why))
                 .collect()
         };
-        // Resolved inside the helper, where it names the helper itself.
+        // The helper resolves this path, so it names the helper's own binary.
         let mut spec = CommandSpec::new("/proc/self/exe", "/").args([NOTHING]);
         spec.limits = Limits {
             wall: Duration::from_secs(10),

@@ -8,20 +8,20 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-/// A larger pipe means fewer switches between the child and its reader.
+/// A larger pipe needs fewer context switches between the child and its reader.
 pub(super) const PIPE_BYTES: usize = 1 << 20;
 
 /// The names of the log files.
 pub(super) const LOGS: [&str; 2] = ["stdout.log", "stderr.log"];
 
-/// The reading ends, while they are open, and what came out of them.
+/// The reading ends while they are open, and what was read from them.
 pub(super) struct Streams {
     ends: [Option<OwnedFd>; 2],
     captures: [Capture; 2],
     buffer: Vec<u8>,
 }
 
-/// The streams in the order of their arrays.
+/// The streams in the order of the arrays.
 pub(super) const ORDER: [Stream; 2] = [Stream::Stdout, Stream::Stderr];
 
 impl Streams {
@@ -34,7 +34,7 @@ impl Streams {
     ) -> io::Result<Self> {
         for end in [&stdout, &stderr] {
             fcntl_setfl(end, fcntl_getfl(end)? | OFlags::NONBLOCK)?;
-            // Refused when the user has many large pipes; the default size works as well.
+            // The kernel refuses this if the user has many large pipes; the default size works as well.
             let _ = rustix::pipe::fcntl_setpipe_size(end, PIPE_BYTES);
         }
         let capture = |name| match log_dir {
@@ -48,23 +48,22 @@ impl Streams {
         })
     }
 
-    /// The end to poll; `None` once it is closed.
+    /// The end to poll; `None` after it was closed.
     pub(super) fn end(&self, index: usize) -> Option<BorrowedFd<'_>> {
         self.ends[index].as_ref().map(AsFd::as_fd)
     }
 
-    /// Whether somebody may still write to one.
+    /// Whether any stream is still open.
     pub(super) fn any_open(&self) -> bool {
         self.ends.iter().any(Option::is_some)
     }
 
-    /// Bytes on both together.
+    /// The number of bytes on both streams.
     pub(super) fn total_bytes(&self) -> u64 {
         self.captures.iter().map(Capture::total_bytes).sum()
     }
 
-    /// Reads what is there from one of them, at most one buffer, and hands it on. Returns whether
-    /// there was something.
+    /// Reads up to one buffer from a stream and passes it on. Returns whether there was something to read.
     pub(super) fn read(&mut self, index: usize, mut hand_on: impl FnMut(&[u8])) -> bool {
         let Some(end) = &self.ends[index] else {
             return false;
@@ -83,7 +82,7 @@ impl Streams {
         false
     }
 
-    /// Stops reading, and gives what was kept.
+    /// Stops reading, and returns the reports.
     pub(super) fn finish(self) -> [StreamReport; 2] {
         self.captures.map(Capture::finish)
     }

@@ -20,7 +20,7 @@ pub(super) enum Forked {
     Child,
 }
 
-/// The first of the ids a tree of root's gets: above those that systemd gives to containers.
+/// The first id of the users in a tree that root starts: above those that systemd gives to containers.
 pub(super) const UNUSED: u32 = 0x7100_0000;
 
 /// New namespaces for [`fork`].
@@ -32,12 +32,12 @@ pub(super) mod namespace {
     pub(in super::super) const IPC: i32 = libc::CLONE_NEWIPC;
 }
 
-/// Forks into the given new namespaces (none for 0). Only for a process with one thread.
+/// Forks into these new namespaces (none for 0). Only for a single-threaded process.
 pub(super) fn fork(namespaces: i32) -> io::Result<Forked> {
     let flags = libc::c_long::from(namespaces | libc::SIGCHLD);
-    // SAFETY: no stack is handed over and no memory is shared, so this is a plain fork: the child
-    // goes on with a copy of this process. The callers have a single thread, so that no lock can be
-    // held by a thread that does not exist in the child.
+    // SAFETY: no stack is passed and no memory is shared, so this is a plain fork: the child
+    // continues with a copy of this process. The callers are single-threaded, so that no lock can
+    // be held by a thread that does not exist in the child.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
     match pid {
         -1 => Err(io::Error::last_os_error()),
@@ -46,30 +46,30 @@ pub(super) fn fork(namespaces: i32) -> io::Result<Forked> {
     }
 }
 
-/// Ends a forked child at once, without running anything the parent had planned for its own exit.
+/// Ends a forked child immediately, without running the parent's exit handlers.
 pub(super) fn exit_now(code: i32) -> ! {
     // SAFETY: `_exit` touches no memory of ours.
     unsafe { libc::_exit(code) }
 }
 
-/// One child that has ended.
+/// A child that has ended.
 pub(super) struct Reaped {
     pub(super) pid: i32,
     pub(super) end: LeaderEnd,
     pub(super) usage: Usage,
 }
 
-/// What a look at the ended children gave.
+/// The result of an attempt to reap.
 pub(super) enum Reap {
-    /// One has ended, and is gone now.
+    /// A child had ended, and was reaped.
     One(Reaped),
-    /// Children are alive, none has ended.
+    /// Children are alive; none has ended.
     NoneYet,
-    /// There is no child at all: with a subreaper, the whole tree is empty.
+    /// There are no children: for a subreaper, the whole tree is empty.
     NoChildren,
 }
 
-/// Reaps one child that has ended (`Some` for a certain one), without waiting.
+/// Reaps one ended child (a certain one for `Some`) without waiting.
 pub(super) fn reap(pid: Option<i32>) -> io::Result<Reap> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
@@ -116,8 +116,7 @@ fn micros(time: libc::timeval) -> u64 {
     seconds * 1_000_000 + u64::try_from(time.tv_usec).unwrap_or(0)
 }
 
-/// Blocks the signal that tells of ended children, and gives a descriptor that becomes readable
-/// when it comes.
+/// Blocks the signal about ended children, and returns a descriptor that becomes readable when it arrives.
 pub(super) fn child_signals() -> io::Result<OwnedFd> {
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: the set is live memory, initialised by `sigemptyset` before any other use; the
@@ -136,7 +135,7 @@ pub(super) fn child_signals() -> io::Result<OwnedFd> {
     }
 }
 
-/// Gives a child the empty signal mask every program expects.
+/// Gives a child the empty signal mask that every program expects.
 pub(super) fn unblock_signals() -> io::Result<()> {
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: the set is live memory, initialised before it is used.
@@ -150,11 +149,11 @@ pub(super) fn unblock_signals() -> io::Result<()> {
     }
 }
 
-/// Closes every descriptor above the standard three: whoever started drive may have left some open,
-/// which neither a helper that lives on nor the programs it starts should hold. To be called before
-/// anything else is opened.
+/// Closes every descriptor above the standard three. The process that started drive may have left
+/// some open, and neither a long-lived helper nor its children should hold them. Must be called
+/// before anything else is opened.
 pub(super) fn close_inherited() -> io::Result<()> {
-    // SAFETY: it is called first of all, when nothing in this process owns a descriptor above 2.
+    // SAFETY: it is called first, when nothing in this process owns a descriptor above 2.
     match unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -168,7 +167,7 @@ pub(super) mod attribute {
     pub(in super::super) const HARMLESS: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
 }
 
-/// Adds attributes to a mount, or to it and all below it.
+/// Adds attributes to a mount, or to it and all mounts below it.
 pub(super) fn set_mount_attributes(
     mount: &OwnedFd,
     attributes: u64,
@@ -178,8 +177,8 @@ pub(super) fn set_mount_attributes(
     set_attributes(mount, below, attributes, 0)
 }
 
-/// Shows the owners of a mount, and of all below it, as the user namespace maps them: what root owns
-/// on disk belongs to the namespace's first user.
+/// Maps the owners of a mount, and of all mounts below it, like the user namespace does: files of
+/// root on disk belong to the namespace's first user.
 pub(super) fn map_owners(mount: &OwnedFd, users: &OwnedFd) -> io::Result<()> {
     let users = users.as_raw_fd() as u64;
     set_attributes(mount, libc::AT_RECURSIVE, libc::MOUNT_ATTR_IDMAP, users)
@@ -214,9 +213,9 @@ fn set_attributes(
     }
 }
 
-/// Becomes the first user of another user namespace, with all capabilities there and none here.
+/// Enters another user namespace as its first user, with all capabilities there and none here.
 pub(super) fn become_first_user(users: &OwnedFd) -> io::Result<()> {
-    // SAFETY: no memory is involved but the empty list of groups, which is never read.
+    // SAFETY: the only memory involved is the empty list of groups, which is never read.
     let done = unsafe {
         libc::setns(users.as_raw_fd(), libc::CLONE_NEWUSER) == 0
             && libc::setgroups(0, std::ptr::null()) == 0
@@ -230,13 +229,13 @@ pub(super) fn become_first_user(users: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Lets nobody make a user namespace below the own one.
+/// Forbids new user namespaces below the own one.
 pub(super) fn allow_no_user_namespaces() -> io::Result<()> {
     let path = "/proc/sys/user/max_user_namespaces";
     File::options().write(true).open(path)?.write_all(b"0")
 }
 
-/// Kills every process of the own PID namespace. Refuses to do so anywhere else.
+/// Kills every process of the own PID namespace. Fails in any other process than its first.
 pub(super) fn kill_own_namespace() -> io::Result<()> {
     if std::process::id() != 1 {
         return Err(io::Error::other("not the first process of a namespace"));
@@ -248,7 +247,7 @@ pub(super) fn kill_own_namespace() -> io::Result<()> {
     }
 }
 
-/// Brings the loopback interface of the own network namespace up.
+/// Activates the loopback interface of the own network namespace.
 pub(super) fn loopback_up() -> io::Result<()> {
     let flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     set_interface("lo", libc::SIOCSIFFLAGS, |request| {
@@ -256,12 +255,12 @@ pub(super) fn loopback_up() -> io::Result<()> {
     })
 }
 
-/// Gives the loopback interface of the own network namespace one more address.
+/// Adds an address to the loopback interface of the own network namespace.
 pub(super) fn add_loopback_address(number: usize, address: Ipv4Addr) -> io::Result<()> {
     let name = format!("lo:{number}");
     let set = |order, address: Ipv4Addr| {
         set_interface(&name, order, |request| {
-            // The start of a `sockaddr_in`: family, port, address.
+            // The beginning of a `sockaddr_in`: family, port, address.
             request.ifru_addr.sa_family = libc::AF_INET as libc::sa_family_t;
             let octets = address.octets();
             for (to, from) in request_address(request).iter_mut().zip(octets) {
@@ -288,8 +287,8 @@ fn set_interface(
         rustix::net::SocketType::DGRAM,
         None,
     )?;
-    // SAFETY: an all-zero `ifreq` is valid; the name is cut before the end of its field and so stays
-    // terminated; the kernel reads the structure during the call only.
+    // SAFETY: an all-zero `ifreq` is valid; the name is cut before the end of its field and so
+    // stays terminated; the kernel reads the structure only during the call.
     unsafe {
         let mut request = MaybeUninit::<libc::ifreq>::zeroed().assume_init();
         for (to, from) in request.ifr_name[..libc::IFNAMSIZ - 1]

@@ -1,6 +1,6 @@
 use drive_core::process::Resources;
 
-/// What the kernel says ended processes used.
+/// Resources that ended processes used, as counted by the kernel.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
     pub(super) user_micros: u64,
@@ -9,14 +9,14 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// Adds another ended process: times add up, memory is the larger of the two.
+    /// Adds another ended process: times are added; for memory, the larger value counts.
     pub(super) fn add(&mut self, other: Usage) {
         self.user_micros += other.user_micros;
         self.system_micros += other.system_micros;
         self.max_rss_bytes = self.max_rss_bytes.max(other.max_rss_bytes);
     }
 
-    /// As reported, with the peak that was sampled over the whole tree.
+    /// The usage for a report, with the peak that was sampled over the whole tree.
     pub(super) fn resources(self, sampled: u64, cgroup_peak_bytes: Option<u64>) -> Resources {
         Resources {
             max_rss_bytes: Some(self.max_rss_bytes.max(sampled)),

@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 use std::fs;
 
-/// The namespace of pids that a machine starts with; the kernel never gives it another number.
+/// The initial PID namespace of a machine, whose number is fixed in the kernel.
 const FIRST_NAMESPACE: &str = "pid:[4026531836]";
 
 /// This process.
@@ -18,7 +18,7 @@ pub struct ThisProcess {
 }
 
 impl ThisProcess {
-    /// Looks at itself.
+    /// Reads this process's own identity.
     pub fn load() -> Self {
         let pid = i32::try_from(std::process::id()).unwrap_or_default();
         let process = procfs::mark(pid).unwrap_or(ProcessMark {
@@ -40,8 +40,8 @@ impl Whoami for ThisProcess {
         self.owner.clone()
     }
 
-    /// Only on the same machine can a death be proven: by another boot, or by a pid that is free
-    /// or in other hands.
+    /// Checks another owner. Its death can only be proven on the same machine: by a new boot, or by
+    /// a pid that is unused or belongs to another process.
     fn liveness(&self, owner: &Owner) -> Liveness {
         if owner.machine != self.owner.machine || owner.boot.is_empty() {
             return Liveness::Unknown;
@@ -53,8 +53,8 @@ impl Whoami for ThisProcess {
     }
 }
 
-/// A process that `/proc` does not show may only be out of our sight: then the kernel's word that
-/// nobody has its pid is needed.
+/// Checks a process. One that `/proc` does not show may only be hidden, so its death also needs the
+/// kernel's answer that the pid is unused.
 fn probe(mark: ProcessMark) -> Liveness {
     if let Some(stat) = procfs::stat(mark.pid) {
         return if stat.mark == mark && !stat.is_dead() {
@@ -69,8 +69,8 @@ fn probe(mark: ProcessMark) -> Liveness {
     }
 }
 
-/// What tells this machine apart from another one with the same state directory. Pids mean something
-/// else in another namespace of the same machine, so that counts as another one.
+/// Distinguishes this machine from others with the same state directory. A PID namespace counts as
+/// a machine of its own, because pids differ in it.
 fn machine() -> String {
     let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     named(machine_id(), &namespace.to_string_lossy())

@@ -10,10 +10,10 @@ use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// The largest message besides output: a request with a huge environment.
+/// The maximum size of a message that is not output, e.g. a request with a huge environment.
 const MOST_BYTES: u32 = 64 << 20;
 
-/// Everything the helper needs to go on alone.
+/// Everything that the helper needs to work without drive.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Request {
     #[serde(with = "drive_core::serde_path")]
@@ -39,7 +39,7 @@ pub(super) struct Request {
     pub(super) network: NetworkAccess,
     pub(super) reach: Reach,
     pub(super) reports_names: bool,
-    /// Hosts whose addresses are not looked up.
+    /// Hosts with fixed addresses, which are not looked up.
     pub(super) pins: Vec<(String, SocketAddr)>,
     pub(super) required: bool,
     pub(super) log_dir: Option<PathBuf>,
@@ -50,19 +50,19 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Whether it names what may be touched; else the child sees and writes what its user may.
+    /// Whether the request names the writable paths. Otherwise the child has all access of its user.
     pub(super) fn is_confined(&self) -> bool {
         self.writes != Writes::Anywhere
     }
 
-    /// Whether its questions about names are answered.
+    /// Whether the tree's name queries are answered.
     pub(super) fn answers_names(&self) -> bool {
         self.reports_names || !self.reach.is_nothing()
     }
 }
 
-/// Serde for words of the system, which need not be text: a string where they are, as they nearly
-/// always are. Serde itself writes every byte as a number.
+/// Serde for OS strings, which may not be text: written as a string if possible, which is nearly
+/// always. Serde itself writes every byte as a number.
 mod words {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use std::ffi::OsString;
@@ -140,11 +140,11 @@ mod words {
 
 /// Control bytes from drive to the helper, and from the helper to the init of the tree.
 pub(super) mod control {
-    /// Set the layers up.
+    /// Set up the layers.
     pub(in super::super) const SET_UP: u8 = b's';
-    /// The identity is journaled: execute.
+    /// The identity is journaled: execute the program.
     pub(in super::super) const GO: u8 = b'g';
-    /// TERM, grace, KILL.
+    /// End the tree: TERM, then KILL after the grace period.
     pub(in super::super) const CANCEL: u8 = b'c';
     /// Kill the process tree.
     pub(in super::super) const KILL: u8 = b'k';
@@ -152,7 +152,7 @@ pub(super) mod control {
 
 /// Kinds of events from the helper to drive.
 pub(super) mod event {
-    /// The identity of the child that waits for its go.
+    /// The identity of the child that waits at the gate.
     pub(in super::super) const IDENTITY: u8 = b'i';
     /// Standard output.
     pub(in super::super) const STDOUT: u8 = b'o';
@@ -162,7 +162,7 @@ pub(super) mod event {
     pub(in super::super) const REPORT: u8 = b'r';
     /// A host that was refused.
     pub(in super::super) const REFUSED: u8 = b'n';
-    /// The child never ran, and why.
+    /// The problem because of which the child never ran.
     pub(in super::super) const PROBLEM: u8 = b'p';
 }
 
@@ -176,7 +176,7 @@ pub(super) fn put_event(buffer: &mut Vec<u8>, kind: u8, payload: &[u8]) {
     buffer.extend_from_slice(payload);
 }
 
-/// The next event, its payload read into `payload`; `None` at the end.
+/// Reads the next event, and its payload into `payload`; `None` at the end.
 pub(super) fn read_event(from: &mut impl Read, payload: &mut Vec<u8>) -> io::Result<Option<u8>> {
     let mut header = [0; HEADER];
     if from.read(&mut header[..1])? == 0 {
@@ -188,7 +188,7 @@ pub(super) fn read_event(from: &mut impl Read, payload: &mut Vec<u8>) -> io::Res
     Ok(Some(kind))
 }
 
-/// Writes one JSON message with its length in front.
+/// Writes a JSON message with its length before it.
 pub(super) fn write_json(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     let json = serde_json::to_vec(message)?;
     let mut bytes = (json.len() as u32).to_le_bytes().to_vec();
@@ -196,7 +196,7 @@ pub(super) fn write_json(to: &mut impl Write, message: &impl Serialize) -> io::R
     to.write_all(&bytes)
 }
 
-/// Reads one JSON message; `None` at the end.
+/// Reads a JSON message; `None` at the end.
 pub(super) fn read_json<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<T>> {
     let mut length = [0; 4];
     if from.read(&mut length[..1])? == 0 {

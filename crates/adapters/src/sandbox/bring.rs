@@ -1,8 +1,8 @@
-//! Untracked files a sandbox brings along from the caller's checkout.
+//! Copies untracked files from the caller's checkout into a sandbox.
 //!
-//! Files share their blocks where the disk can, and are copied elsewhere; they are never hard
-//! linked, because then the sandbox could write the caller's files. Links are made again where they
-//! stay inside, and left out where they do not.
+//! Files share their blocks if the file system supports it, and are copied otherwise. They are
+//! never hard linked, because then the sandbox could write the caller's files. Links are recreated
+//! if they stay inside, and left out otherwise.
 
 use crate::files::{self, CloneOutcome};
 use crate::git::{self, Git, Location, Touches};
@@ -14,25 +14,24 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-/// The most bytes that are copied for `seed` where blocks cannot be shared: caches are a help, not
-/// a reason to fill a disk.
+/// The maximum number of bytes that are copied for `seed` if blocks cannot be shared: caches are
+/// useful, but must not fill a disk.
 const SEED_COPY_BYTES: u64 = 4 << 30;
-/// The most entries looked at for one pattern.
+/// The maximum number of entries that are visited for one pattern.
 const ENTRY_LIMIT: u32 = 1_000_000;
-/// The most files that folders may bring which git does not ignore: each is remembered.
+/// The maximum number of files in copied folders that git does not ignore: each is recorded.
 const LISTED_FILES: usize = 5_000;
-/// The most notes one sandbox gets of what was left out.
+/// The maximum number of notes about files that were left out.
 const NOTE_LIMIT: usize = 20;
 
-/// What was brought.
+/// The files that were copied.
 #[derive(Debug, Default)]
 pub(super) struct Haul {
     pub(super) things: Vec<Brought>,
     pub(super) notes: Vec<SandboxNote>,
 }
 
-/// Brings what the patterns name from `top` into the sandbox at `to`. Nothing that is there is
-/// overwritten.
+/// Copies what the patterns match from `top` into the sandbox at `to`. Existing files are not overwritten.
 pub(super) fn bring(
     git: &Git,
     top: &Path,
@@ -74,7 +73,7 @@ impl Porter<'_> {
         }
         for path in matches {
             if self.sandbox.join(&path).symlink_metadata().is_ok() {
-                // Tracked, and so in the sandbox as of its base commit.
+                // It is tracked, so the sandbox contains it as of its base commit.
                 continue;
             }
             if !is_inside(self.sandbox, &path) {
@@ -90,7 +89,7 @@ impl Porter<'_> {
         Ok(())
     }
 
-    /// Paths relative to the top that the pattern names; nothing below a match is looked at.
+    /// Paths relative to the top that match the pattern. Below a match nothing is visited.
     fn matches(&self, pattern: &BringPattern) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut open = vec![PathBuf::from(pattern.base())];
@@ -113,7 +112,7 @@ impl Porter<'_> {
         found
     }
 
-    /// Whether a path leads through the place of a submodule: git checks out no other empty folder.
+    /// Whether a path is inside of a submodule: git checks out no other empty folder.
     fn is_in_submodule(&self, path: &Path) -> bool {
         path.ancestors().skip(1).any(|folder| {
             let entries = std::fs::read_dir(self.sandbox.join(folder));
@@ -141,8 +140,8 @@ impl Porter<'_> {
         Ok(())
     }
 
-    /// A folder that git ignores is nobody's work, whatever is done in it. Of another one each file is
-    /// remembered as it was brought: what is new or different later is work.
+    /// Records what was copied. Changes in a folder that git ignores are never work. In another
+    /// folder each copied file is recorded: files that are new or different later are work.
     fn take_stock(&mut self, git: &Git, to: &Location) -> Result<(), Problem> {
         let things = std::mem::take(&mut self.haul.things);
         let (folders, files): (Vec<_>, Vec<_>) =
@@ -219,7 +218,7 @@ impl Porter<'_> {
     }
 }
 
-/// Whether no folder on the way is a link: a link may lead out of the repository.
+/// Whether no folder in the path is a link: a link may lead out of the repository.
 fn is_inside(top: &Path, path: &Path) -> bool {
     let mut folder = top.to_path_buf();
     for part in path.parent().into_iter().flat_map(Path::components) {
@@ -234,7 +233,7 @@ fn is_inside(top: &Path, path: &Path) -> bool {
     true
 }
 
-/// Those of the folders that git ignores as a whole.
+/// The folders that git ignores as a whole.
 fn ignored(git: &Git, at: &Location, folders: &[Brought]) -> Result<HashSet<PathBuf>, Problem> {
     if folders.is_empty() {
         return Ok(HashSet::new());

@@ -1,4 +1,4 @@
-//! Creates a sandbox: its refs in the user's repository, its folder, a repository in it, its files.
+//! Creates a sandbox: its refs in the user's repository, its folder, the repository in it, and its files.
 
 use super::problems::{disk_full, root_problem};
 use super::record::{Record, folder_id, fresh_token};
@@ -18,20 +18,20 @@ use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Starting workers costs more than it saves for fewer files.
+/// For fewer files, starting workers costs more than it saves.
 const WORKER_FILES: &str = "1000";
-/// What no disk knows a folder by.
+/// A folder id that no disk uses.
 const NOT_OURS: &str = "not made by drive";
-/// How much older the files of a new sandbox are made.
+/// How much older than its index the files of a new sandbox are made.
 const OLDER: Duration = Duration::from_secs(10);
-/// Everything that can be checked before anything is touched.
+/// The result of all checks, before anything is changed.
 struct Plan {
     repository: Repository,
     look: Look,
     branch: Option<BranchName>,
-    /// The branch, where it is to be made.
+    /// The branch, if it must be created.
     new_branch: Option<BranchName>,
-    /// Whether objects may be missing in the user's repository.
+    /// Whether the user's repository may lack objects.
     is_partial: bool,
     copy: Vec<BringPattern>,
     seed: Vec<BringPattern>,
@@ -58,8 +58,8 @@ pub(super) fn create(all: &GitSandboxes, spec: &SandboxSpec) -> Result<Sandbox, 
         }
         Some(_) | None => {}
     }
-    // Nobody had the branch a moment ago: it will be ours, unless somebody is faster. One that was
-    // there before is not taken away by an undo.
+    // A moment ago the branch did not exist, so it is ours unless another process creates it first.
+    // An undo does not delete a branch that existed before.
     record.owns_branch = plan.new_branch.is_some();
     all.records.save(&record)?;
     all.steps.done(Step::RecordWritten);
@@ -67,15 +67,15 @@ pub(super) fn create(all: &GitSandboxes, spec: &SandboxSpec) -> Result<Sandbox, 
         Ok(()) => Ok(record.sandbox),
         Err(problem) => {
             let full = has_no_room(all, &record);
-            // What cannot be undone now is undone by the next sweep: the record stays for it.
+            // The next sweep undoes what cannot be undone now: the record remains for it.
             let _ = remove::undo(all, &record);
             Err(if full { disk_full(&all.root) } else { problem })
         }
     }
 }
 
-/// Whether the disk is the reason. Git removes the file that did not fit, so a full disk may have
-/// room again: then the size of the whole tree tells.
+/// Whether a full disk is the reason. Git removes the file that did not fit, so a full disk may
+/// have room again: then the size of the whole tree is compared.
 fn has_no_room(all: &GitSandboxes, record: &Record) -> bool {
     let common = Location::bare(&record.sandbox.git_dir);
     files::is_full(&all.root)
@@ -116,7 +116,7 @@ fn plan(all: &GitSandboxes, spec: &SandboxSpec) -> Result<Plan, Problem> {
     })
 }
 
-/// Returns the sandbox when it is there already, and clears away what a crash left of it.
+/// Returns the sandbox if it exists already, and removes what a crash left of it.
 fn finish_earlier(
     all: &GitSandboxes,
     spec: &SandboxSpec,
@@ -216,7 +216,7 @@ fn make(all: &GitSandboxes, plan: &Plan, record: &mut Record) -> Result<(), Prob
     Ok(())
 }
 
-/// The commit a sandbox begins at: its branch's, where that exists already.
+/// The commit at which a sandbox begins: that of its branch, if the branch exists already.
 fn head(all: &GitSandboxes, plan: &Plan, record: &Record) -> Result<CommitSha, Problem> {
     match (&plan.branch, &plan.new_branch) {
         (Some(branch), None) => {
@@ -227,7 +227,7 @@ fn head(all: &GitSandboxes, plan: &Plan, record: &Record) -> Result<CommitSha, P
     }
 }
 
-/// The pins and the branch, all or none.
+/// Creates the pins and the branch, all or none.
 fn make_refs(
     all: &GitSandboxes,
     plan: &Plan,
@@ -246,7 +246,7 @@ fn make_refs(
     if answer.code == 0 {
         return Ok(());
     }
-    // Somebody was faster: it is theirs, and an undo must not take it.
+    // Another process created it first, so an undo must not delete it.
     record.owns_branch = false;
     all.records.save(record)?;
     if let Some(branch) = &plan.new_branch {
@@ -261,7 +261,7 @@ fn make_folder(all: &GitSandboxes, record: &mut Record) -> Result<(), Problem> {
     let path = &record.sandbox.path;
     match std::fs::create_dir(path) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            // Somebody was faster: it is theirs, and an undo must not take it.
+            // Another process created it first, so an undo must not delete it.
             record.folder = Some(NOT_OURS.to_owned());
             all.records.save(record)?;
             return require_no_folder(&record.sandbox.path);
@@ -283,7 +283,7 @@ fn check_out(
 ) -> Result<(), Problem> {
     let inside = all.inside(record);
     let call = if plan.is_partial {
-        // What is missing comes from the remote, which only the user's own git can reach.
+        // Missing objects come from the remote, which only the user's own git can reach.
         let mut users = Location::bare(&record.sandbox.git_dir);
         if let Some(pinned) = &mut users.pinned {
             pinned.work_tree = Some(record.sandbox.path.clone());
@@ -317,8 +317,8 @@ fn check_out(
         .map(drop)
 }
 
-/// Makes the files older than the index. Git looks into a file that is as young as its index, and
-/// would copy what it finds into the sandbox's own objects.
+/// Makes the files older than the index. Git reads a file that is as recent as its index, and would
+/// copy its content into the sandbox's own objects.
 fn backdate(folder: &Path) -> std::io::Result<()> {
     let then = SystemTime::now() - OLDER;
     let then = then.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -346,8 +346,8 @@ fn backdate(folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// One worker for each core saves a quarter of the time on an idle machine, and costs a third more
-/// where others already use the cores.
+/// The number of workers. One worker per core saves a quarter of the time on an idle machine, and
+/// costs a third more if the cores are busy.
 fn checkout_workers() -> &'static str {
     const FIXED_POINT: u64 = 1 << 16;
     let cores = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);

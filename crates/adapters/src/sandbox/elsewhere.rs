@@ -1,5 +1,5 @@
-//! Commits in a sandbox that are not on its branch: on branches, tags or a stash of an agent's own, and
-//! of what git has not finished.
+//! Finds commits in a sandbox that are not on its branch: on other branches, tags or a stash of the
+//! agent, and in unfinished operations of git.
 
 use crate::files;
 use crate::git::{self, Git, Location, Touches};
@@ -10,17 +10,17 @@ use drive_core::time::Timestamp;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-/// More than the name of a commit is long.
+/// Longer than any commit id.
 const NAME_BYTES: u64 = 200;
-/// The changes that a merge put aside before it began.
+/// The changes that a merge stashed before it began.
 pub(super) const AUTOSTASH: &str = "MERGE_AUTOSTASH";
-/// How many parents one commit gets.
+/// The maximum number of parents of one commit.
 const PARENTS: usize = 50;
 
-/// Those that are on no branch and no tag of the user's. `written` is what drive itself wrote into the
-/// sandbox: where the user has moved a branch meanwhile, its old commit is not the agent's.
+/// The commits that are on no branch or tag of the user. `written` are the refs that drive itself
+/// wrote into the sandbox: if the user moved a branch meanwhile, its old commit is not the agent's.
 ///
-/// A sandbox may have any number of refs, so every question is asked about all of them at once.
+/// A sandbox may have any number of refs, so every query is made for all of them at once.
 pub(super) fn tips(
     git: &Git,
     sandbox: &Location,
@@ -31,7 +31,7 @@ pub(super) fn tips(
         let call = git.call_at(sandbox.clone(), Touches::Objects);
         call.args(args).stdin(input).ok()
     };
-    // Without a look at the objects: a ref may point at nothing.
+    // This reads no objects: a ref may be broken.
     let refs = inside(
         &["for-each-ref", "--format=%(objectname) %(refname)"],
         String::new(),
@@ -54,7 +54,7 @@ pub(super) fn tips(
     lost(git, users, found)
 }
 
-/// The commits an unfinished operation was about, and the changes it put aside before.
+/// The commits of unfinished operations, and the changes that these stashed before.
 pub(super) fn half_done(git: &Git, sandbox: &Location, own: &Path) -> Vec<CommitSha> {
     let originals = [
         "rebase-merge/orig-head",
@@ -80,7 +80,7 @@ pub(super) fn half_done(git: &Git, sandbox: &Location, own: &Path) -> Vec<Commit
         .collect()
 }
 
-/// As few commits as hold all of them. Made again after a crash, they are the same.
+/// As few commits as possible that contain all of them. After a crash, the same commits are made again.
 pub(super) fn joined(
     git: &Git,
     sandbox: &Location,
@@ -100,8 +100,8 @@ pub(super) fn joined(
     Ok(tips)
 }
 
-/// Those of the commits that the user's repository lacks, or has on no branch and no tag and has not
-/// saved: they would be collected some day.
+/// The commits that the user's repository lacks, or contains on no branch or tag and not as saved
+/// work: git would remove them some day.
 fn lost(
     git: &Git,
     users: &Location,
@@ -131,7 +131,7 @@ fn lost(
     Ok(found.into_iter().filter(is_lost).collect())
 }
 
-/// The commits among lines of a type and a name.
+/// The commits in lines of a type and a name.
 fn commits(stdout: &[u8]) -> impl Iterator<Item = CommitSha> {
     let text = String::from_utf8_lossy(stdout).into_owned();
     let lines: Vec<CommitSha> = text

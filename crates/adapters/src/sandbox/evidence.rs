@@ -28,7 +28,7 @@ pub(super) fn gather(all: &GitSandboxes, loaded: &Probe<Record>) -> Evidence {
     }
 }
 
-/// A refusal as the person who asked should read it.
+/// The problem of a refusal, in words for the person who asked for the removal.
 pub(super) fn refused(id: &SandboxId, refusal: &Refusal) -> Problem {
     let (kind, why) = match refusal {
         Refusal::NotOurs => (Kind::SandboxNotOurs, "drive has no record of it".to_owned()),

@@ -31,8 +31,8 @@ pub(super) fn write(top: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
     Err(io::ErrorKind::InvalidInput.into())
 }
 
-/// Removes a file at a path relative to `top`, and the folders above it that are empty then. Fine when
-/// there is none. The path may be anything that an agent made up: it does not leave `top`.
+/// Removes a file at a path relative to `top`, and the folders above it that are then empty. A
+/// missing file is fine. The path may come from an agent: it cannot leave `top`.
 pub(super) fn remove(top: &Path, path: &Path) -> io::Result<()> {
     let mut folders: Vec<OwnedFd> = vec![openat(CWD, top, FOLDER, Mode::empty())?];
     let mut names = Vec::new();
@@ -71,8 +71,8 @@ pub(super) fn remove(top: &Path, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// However this process ends, the old or the new content is there, never a part; `durably` also
-/// when the power fails. What stands in the file's place is replaced itself, whatever it is, and
+/// Replaces a file atomically: whenever this process ends, the file has its old or its new content;
+/// with `durably` even after a power cut. Anything in the file's place is replaced itself, and
 /// never written through.
 pub(super) fn replace(
     folder: BorrowedFd<'_>,
@@ -87,7 +87,7 @@ pub(super) fn replace(
         .and_then(|()| if durably { file.sync_all() } else { Ok(()) })
         .and_then(|()| Ok(renameat(folder, &temporary, folder, name)?));
     if written.is_err() {
-        // The unfinished copy is of no use to anyone; failing to remove it changes nothing.
+        // The unfinished copy is useless, so a failure to remove it does not matter.
         let _ = unlinkat(folder, &temporary, AtFlags::empty());
     }
     written
@@ -109,7 +109,7 @@ fn create_temporary(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<(String,
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// The new file may be used by whom the old one could be.
+/// Gives the new file the permissions of the old one.
 fn keep_mode(folder: BorrowedFd<'_>, name: &OsStr, file: &File) -> io::Result<()> {
     match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(old) if FileType::from_raw_mode(old.st_mode) == FileType::RegularFile => {

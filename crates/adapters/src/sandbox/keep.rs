@@ -12,26 +12,27 @@ use drive_core::problem::{Kind, Problem};
 use drive_core::sandbox::{KeptAbout, KeptWork, Lifetime, Stage};
 use std::io;
 
-/// Saves what would be lost with the sandbox. Its branch stays, and so does what is on it.
+/// Saves what would be lost with the sandbox. Its branch, and the commits on it, remain.
 pub(super) fn keep(all: &GitSandboxes, record: &Record) -> Result<Option<KeptWork>, Problem> {
     if record.sandbox.lifetime != Lifetime::Disposable && record.stage != Stage::Creating {
         let inside = all.inside(record);
         let head =
             mend::make_safe(all, record).and_then(|_| git::resolve(&all.git, &inside, "HEAD"));
-        // What cannot be put on its branch is saved below.
+        // Commits that cannot be moved to its branch are saved below.
         if let Ok(head) = head.and_then(|_| inert_head(all, record, &inside)) {
             let _ = git::bring_out(&all.git, &record.sandbox, &inside, &head);
         }
     }
     keep_unless(all, record, |saver| {
         let safe = git::unbranched(&all.git, &saver.users, saver.head()?);
-        // A commit that the user's repository does not have is not safe there.
+        // A commit that the user's repository lacks is not safe there.
         Ok(safe.is_ok_and(|unsafe_ones| unsafe_ones.is_empty()))
     })
 }
 
-/// What is checked out, once no message of it acts. A run that was stopped never came to this, and one
-/// that continues takes what is on its branch for judged. What the task allows is not known here.
+/// The checked out commit, after messages that trigger actions were made inert. A stopped run never
+/// reaches this step, and one that continues trusts the commits on its branch. The task's own rules
+/// are not known here.
 fn inert_head(
     all: &GitSandboxes,
     record: &Record,
@@ -41,7 +42,7 @@ fn inert_head(
     git::resolve(&all.git, inside, "HEAD")
 }
 
-/// Saves what would be lost when the sandbox's branch goes back to a commit.
+/// Saves what would be lost when the sandbox's branch is moved back to a commit.
 pub(super) fn keep_after(
     all: &GitSandboxes,
     record: &Record,
@@ -52,7 +53,7 @@ pub(super) fn keep_after(
     })
 }
 
-/// Whether a sandbox shows a commit on its own branch, and nothing else.
+/// Whether a sandbox has this commit checked out on its own branch, without changes.
 pub(super) fn shows(all: &GitSandboxes, record: &Record, commit: &str) -> Result<bool, Problem> {
     let mut saver = Saver::new(all, record)?;
     let status = saver.survey()?;
@@ -61,8 +62,8 @@ pub(super) fn shows(all: &GitSandboxes, record: &Record, commit: &str) -> Result
     Ok(is_there && is_finished && status.is_clean())
 }
 
-/// Saves. Where the commits of the sandbox cannot be taken, its files are the work: they are saved in
-/// a new repository.
+/// Saves the work. If the commits of the sandbox cannot be transferred, its files are the work:
+/// they are saved in a new repository.
 fn keep_unless(
     all: &GitSandboxes,
     record: &Record,
@@ -70,7 +71,7 @@ fn keep_unless(
 ) -> Result<Option<KeptWork>, Problem> {
     let nobodys = record.sandbox.lifetime == Lifetime::Disposable;
     let folder = all.folder_of(record);
-    // A link in its place leads to files that are not the sandbox's.
+    // A link in its place leads to files outside of the sandbox.
     let is_there = folder.symlink_metadata().is_ok_and(|meta| meta.is_dir());
     if nobodys || record.stage == Stage::Creating || !is_there {
         return Ok(None);
@@ -100,7 +101,7 @@ fn keep_unless(
                 .and_then(|()| all.records.note_tips(&sandbox))
                 .and_then(|()| keep_but(all, record, &is_safe));
             if kept.is_err() {
-                // As it was, for the next try.
+                // Restores the old state for the next attempt.
                 let _ = files::remove_tree(&own).and_then(|()| std::fs::rename(&aside, &own));
             }
             kept
@@ -109,13 +110,13 @@ fn keep_unless(
     }
 }
 
-/// Whether git cannot work with the repository of a sandbox, so that only its files can be saved. A git
-/// that was killed or took too long says nothing about the repository: the sandbox stays.
+/// Whether git cannot work with the repository of a sandbox, so that only its files can be saved. If git was
+/// killed or timed out, that shows nothing about the repository, and the sandbox remains.
 fn is_of_the_repository(problem: &Problem) -> bool {
     [
         Kind::WorkRefused,
         Kind::IndexUnreadable,
-        // Not even the base, which the user's repository has.
+        // Not even the base was found, which the user's repository contains.
         Kind::UnknownRevision,
     ]
     .contains(&problem.kind)

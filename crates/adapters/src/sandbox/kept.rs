@@ -8,10 +8,10 @@ use drive_core::sandbox::{KEPT_PREFIX, KeptAbout, KeptWork};
 use drive_engine::ports::VersionControl;
 use std::path::Path;
 
-/// How many refs one run may need.
+/// The maximum number of refs that one run may need.
 const REFS_LIMIT: u32 = 10_000;
 
-/// Saved work as it stands in the repository.
+/// Saved work in the repository.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) work: KeptWork,
@@ -26,12 +26,12 @@ pub fn list(git: &Git, repo: &Path) -> Result<Vec<KeptWork>, Problem> {
     Ok(found.into_iter().map(|one| one.work).collect())
 }
 
-/// Saved work by its full ref, by `RUN/N`, or by `RUN` where that has only one.
+/// Finds saved work by its full ref, by `RUN/N`, or by `RUN` if that run has only one.
 pub fn find(git: &Git, repo: &Path, reference: &str) -> Result<KeptWork, Problem> {
     require(git, repo, reference).map(|found| found.work)
 }
 
-/// Makes a branch at saved work.
+/// Creates a branch at saved work.
 pub fn restore(
     git: &Git,
     repo: &Path,
@@ -55,12 +55,12 @@ pub fn drop(git: &Git, repo: &Path, reference: &str) -> Result<KeptWork, Problem
     Ok(found.work)
 }
 
-/// Where the saved work of a run is.
+/// The ref prefix of a run's saved work.
 pub(super) fn prefix(run: &RunId) -> String {
     format!("{KEPT_PREFIX}{run}/")
 }
 
-/// Names a commit as the next saved work of a run.
+/// Stores a commit as the next saved work of a run.
 pub(super) fn publish(
     git: &Git,
     users: &Location,
@@ -111,8 +111,8 @@ fn parse(fields: &[&[u8]]) -> Option<Found> {
 }
 
 impl Found {
-    /// Where a branch goes on from: the saved state, or the run's own last commit where nothing
-    /// else was left over.
+    /// The commit at which a restored branch begins: the saved state, or the run's own last commit
+    /// if nothing else was saved.
     fn start(&self) -> &str {
         let about = &self.work.about;
         let is_clean = about.dirty_files == 0 && about.in_progress.is_none();
@@ -123,7 +123,7 @@ impl Found {
     }
 }
 
-/// One piece of saved work, by its full ref, by `RUN/N`, or by `RUN` where that has only one.
+/// Finds saved work by its full ref, by `RUN/N`, or by `RUN` if that run has only one.
 fn require(git: &Git, repo: &Path, reference: &str) -> Result<Found, Problem> {
     git.discover(repo)?;
     let all = load(git, &Location::checkout(repo), KEPT_PREFIX)?;

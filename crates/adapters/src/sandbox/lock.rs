@@ -9,14 +9,14 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A held lock. It goes when it is dropped, and with the process.
+/// A held lock. It is released when it is dropped, or when the process ends.
 #[derive(Debug)]
 pub(crate) struct FileLock {
     _file: File,
 }
 
 impl FileLock {
-    /// Waits for the lock; `what` is written into it, for whoever waits in vain.
+    /// Waits for the lock, and writes `what` into its file for processes that wait in vain.
     pub(crate) fn acquire(path: &Path, what: &str, wait: Duration) -> Result<Self, Problem> {
         const PAUSE: Duration = Duration::from_millis(5);
         let deadline = Instant::now() + wait;
@@ -31,7 +31,7 @@ impl FileLock {
         }
     }
 
-    /// The lock, or `None` when somebody holds it.
+    /// Takes the lock; `None` if another process holds it.
     pub(super) fn try_acquire(path: &Path, what: &str) -> Result<Option<Self>, Problem> {
         let mut file = File::options()
             .read(true)
@@ -45,7 +45,7 @@ impl FileLock {
             Err(Errno::WOULDBLOCK | Errno::INTR) => return Ok(None),
             Err(error) => return Err(super::problems::storage_problem(path, &error.into())),
         }
-        // The name is a courtesy; the lock holds without it.
+        // The text is only informative; the lock holds without it.
         let _ = file
             .set_len(0)
             .and_then(|()| file.rewind())

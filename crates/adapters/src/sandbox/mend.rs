@@ -1,8 +1,8 @@
 //! Repairs the repository of a sandbox after an agent damaged it.
 //!
-//! It restores only what git needs to see the work again. Files and commits are not touched, unless
-//! nothing but a new repository helps: then the files are the work. No agent runs in the sandbox
-//! meanwhile, so lock files that nobody holds are stale.
+//! It restores only what git needs to read the work again. Files and commits are not changed,
+//! unless only a new repository helps: then the files are the work. No agent runs in the sandbox
+//! meanwhile, so lock files that no process holds are stale.
 
 use super::problems::{require_plain, storage_problem};
 use super::record::{Record, folder_id};
@@ -19,12 +19,12 @@ use drive_core::sandbox::Stage;
 use std::io;
 use std::path::Path;
 
-/// The shortest index there is: its head and its checksum.
+/// The minimum size of an index: its header and its checksum.
 const INDEX_BYTES: u64 = 32;
 const INDEX_MAGIC: &[u8] = b"DIRC";
 
-/// Makes a sandbox whole before somebody works in it. One whose folder was removed or emptied is
-/// filled from its branch; what was not committed there is gone with it.
+/// Repairs a sandbox before an agent works in it. If its folder was removed or emptied, it is
+/// restored from its branch; uncommitted work in it is lost.
 pub(super) fn make_whole(
     all: &GitSandboxes,
     record: &Record,
@@ -49,7 +49,7 @@ pub(super) fn make_whole(
     call(Touches::Files)
         .args(["reset", "--hard", "--quiet", "--no-recurse-submodules"])
         .ok()?;
-    // That it was empty tells all that is missing.
+    // The note about the empty folder replaces all others.
     notes.clear();
     notes.push(format!(
         "`{}` was empty; its files were restored from the branch",
@@ -58,7 +58,7 @@ pub(super) fn make_whole(
     Ok(notes)
 }
 
-/// Makes a sandbox whole after an agent worked in it, and tells what was missing.
+/// Repairs a sandbox after an agent worked in it, and returns what was missing.
 pub(super) fn mend(
     all: &GitSandboxes,
     record: &Record,
@@ -73,13 +73,13 @@ pub(super) fn mend(
     files::make_usable(path).map_err(|error| storage_problem(path, &error))?;
     let notes = mend_repository(all, &record, head)?;
     if was_absent {
-        // That tells all that is missing.
+        // This note covers everything that is missing.
         return Ok(vec!["the agent deleted its whole folder".to_owned()]);
     }
     Ok(notes)
 }
 
-/// The record of a sandbox whose folder exists; whether it had to be made again.
+/// The record of a sandbox, whose folder is restored if it is missing, and whether it was.
 fn with_folder(all: &GitSandboxes, record: &Record) -> Result<(Record, bool), Problem> {
     let mut record = record.clone();
     let path = &record.sandbox.path;
@@ -92,7 +92,7 @@ fn with_folder(all: &GitSandboxes, record: &Record) -> Result<(Record, bool), Pr
     Ok((record, true))
 }
 
-/// Makes head, branch and index readable again.
+/// Makes the head, the branch and the index readable again.
 pub(super) fn mend_repository(
     all: &GitSandboxes,
     record: &Record,
@@ -119,13 +119,13 @@ pub(super) fn mend_repository(
     }
     clear_locks(record, &at)?;
     if let Some(why) = unsound(all, &at, &sandbox.path.join(".git"))? {
-        // Where it last was, as far as anybody outside knows.
+        // The last position that is known outside of the sandbox.
         let head = tip.as_ref().or(known).unwrap_or(&sandbox.base_sha);
         repair(all, record, &at, head)?;
         notes.push(why.to_owned());
     }
     if let (Some(branch), None) = (&sandbox.branch, &tip) {
-        // On a branch of the user's, it is judged no more.
+        // Commits on a branch of the user are not checked any more.
         make_inert(all, record, &at)?;
         let own = git::own_tip(&all.git, &at, branch)?;
         let tip = own.as_ref().or(known).unwrap_or(&sandbox.base_sha).clone();
@@ -147,7 +147,7 @@ pub(super) fn mend_repository(
     Ok(notes)
 }
 
-/// Makes the messages of commits inert that nobody judged yet, before they come to the user's branch.
+/// Makes the messages of commits inert that were not checked yet, before they reach the user's branch.
 pub(super) fn make_inert(
     all: &GitSandboxes,
     record: &Record,
@@ -171,17 +171,17 @@ fn is_index(path: &Path) -> bool {
     long_enough && files::load_from(path, 0, 4).is_ok_and(|magic| magic == INDEX_MAGIC)
 }
 
-/// How many entries a git folder may have.
+/// The maximum number of entries in a git folder.
 const MOST_ENTRIES: u32 = 2_000_000;
-/// How long the path of a file of git's may be. The kernel takes 4,096 bytes.
+/// The maximum length of the path of a git file. The kernel's limit is 4,096 bytes.
 const PATH_BYTES: usize = 3_500;
 
-/// Removes what is neither a file nor a folder: git puts none of it there, a link may lead anywhere,
-/// and a pipe may never answer. Returns how many there were.
+/// Removes everything that is neither a file nor a folder: git creates no such entries, a link may
+/// lead anywhere, and reading a pipe may block. Returns their number.
 fn remove_odd(own: &Path, most: u32) -> io::Result<u32> {
     let (mut open, mut removed, mut seen) = (vec![own.to_path_buf()], 0, 0);
     while let Some(folder) = open.pop() {
-        // The top may be anything; what is wrong with it is found out next.
+        // The top may be anything; the next step checks it.
         if !folder.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
             continue;
         }
@@ -205,8 +205,8 @@ fn remove_odd(own: &Path, most: u32) -> io::Result<u32> {
     Ok(removed)
 }
 
-/// Makes the repository of a sandbox safe before git works in it: files and folders only, and the
-/// settings as drive writes them. What stands in its place goes. Returns how much was removed.
+/// Makes the repository of a sandbox safe before git works in it: it contains only files and folders, and
+/// settings that drive wrote. Anything else in their place is removed. Returns the number of removed entries.
 pub(super) fn make_safe(all: &GitSandboxes, record: &Record) -> Result<u32, Problem> {
     let sandbox = drive_core::sandbox::Sandbox {
         path: all.folder_of(record),
@@ -221,7 +221,7 @@ pub(super) fn make_safe(all: &GitSandboxes, record: &Record) -> Result<u32, Prob
     let own = sandbox.path.join(".git");
     match own.symlink_metadata() {
         Ok(meta) if meta.is_dir() => {}
-        // What is done in a folder that a link leads to is done there. There may be no `.git` at all.
+        // Changes below a link would happen elsewhere. `.git` may also be missing.
         Ok(_) | Err(_) => return discard(&own).map(|()| 0),
     }
     let removed = remove_odd(&own, MOST_ENTRIES).map_err(|error| {
@@ -234,14 +234,14 @@ pub(super) fn make_safe(all: &GitSandboxes, record: &Record) -> Result<u32, Prob
         )
         .hint("its files are saved when it is removed")
     })?;
-    // Without objects there is no repository that could have settings.
+    // Without objects there is no repository that needs settings.
     if own.join("objects").is_dir() {
         repository.renew_settings()?;
     }
     Ok(removed)
 }
 
-/// What is wrong with a repository so that git cannot work in it.
+/// The defect because of which git cannot work in a repository, if any.
 fn unsound(all: &GitSandboxes, at: &Location, own: &Path) -> Result<Option<&'static str>, Problem> {
     let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
     let is_file = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_file());
@@ -257,7 +257,7 @@ fn unsound(all: &GitSandboxes, at: &Location, own: &Path) -> Result<Option<&'sta
     Ok(Some("the agent left no commit checked out"))
 }
 
-/// Whether a commit is checked out. A git that could not run tells nothing about it.
+/// Whether a commit is checked out. If git could not run, that is an error and not an answer.
 fn has_head(all: &GitSandboxes, at: &Location) -> Result<bool, Problem> {
     match git::resolve(&all.git, at, "HEAD") {
         Ok(_) => Ok(true),
@@ -266,7 +266,7 @@ fn has_head(all: &GitSandboxes, at: &Location) -> Result<bool, Problem> {
     }
 }
 
-/// Repairs as little as helps: the settings and the head, the branch, and at last everything.
+/// Repairs as little as necessary: first the settings and the head, then the branch, and finally everything.
 fn repair(
     all: &GitSandboxes,
     record: &Record,
@@ -304,15 +304,15 @@ fn repair(
     all.records.note_tips(&record.sandbox)
 }
 
-/// Whether a commit builds on where the sandbox began.
+/// Whether a commit builds on the commit at which the sandbox began.
 fn is_whole(all: &GitSandboxes, at: &Location, base: &str, tip: &str) -> bool {
     git::is_ancestor(&all.git, at, base, tip).unwrap_or(false)
 }
 
-/// How much of the log of a head is looked through for where it last was.
+/// How many bytes at the end of a head's log are searched for its last position.
 const LOG_BYTES: u64 = 64 * 1024;
 
-/// The last commit that the log of a head names.
+/// The last commit in the log of a head.
 fn logged_head(log: &Path) -> Option<CommitSha> {
     // A link could lead anywhere.
     let meta = log.symlink_metadata().ok().filter(|meta| meta.is_file())?;
@@ -330,7 +330,7 @@ fn logged_head(log: &Path) -> Option<CommitSha> {
     })
 }
 
-/// Removes the locks that would stop the next git, unless somebody holds them.
+/// Removes the locks that would block the next git, unless a process holds them.
 fn clear_locks(record: &Record, at: &Location) -> Result<(), Problem> {
     let own = record.sandbox.path.join(".git");
     let branch = record.sandbox.branch.iter();
@@ -339,7 +339,7 @@ fn clear_locks(record: &Record, at: &Location) -> Result<(), Problem> {
     for lock in fixed.into_iter().chain(branch) {
         clear_lock(&own.join(lock), at)?;
     }
-    // Git in the user's repository waits ten seconds for this one before it complains.
+    // Git in the user's repository waits ten seconds for this lock before it fails.
     let users = Location::bare(&record.sandbox.git_dir);
     if let Some(branch) = &record.sandbox.branch {
         let lock = record
@@ -351,8 +351,7 @@ fn clear_locks(record: &Record, at: &Location) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Removes what stands in the place of a lock, unless somebody holds it. What is no file is no lock
-/// of git's.
+/// Removes a lock, unless a process holds it. Anything that is not a file is not a lock of git.
 pub(super) fn clear_lock(lock: &Path, at: &Location) -> Result<(), Problem> {
     match lock.symlink_metadata() {
         Ok(meta) if !meta.is_file() => discard(lock),
@@ -367,8 +366,7 @@ fn discard(path: &Path) -> Result<(), Problem> {
     files::remove_tree(path).map_err(|error| storage_problem(path, &error))
 }
 
-/// Whether a folder holds nothing but what git and drive themselves write there, or is not there at
-/// all.
+/// Whether a folder is missing, or contains only what git and drive themselves write there.
 fn is_empty(path: &Path) -> bool {
     let is_own = |entry: io::Result<std::fs::DirEntry>| {
         entry.is_ok_and(|entry| entry.file_name() == STATE_FOLDER || entry.file_name() == ".git")

@@ -1,4 +1,4 @@
-//! Sandboxes: folders with a repository of their own that borrows the objects of the user's.
+//! Sandboxes: folders with their own repository that borrows the objects of the user's repository.
 //!
 //! Each step is recorded outside the sandbox before it is performed, so that after a crash the next
 //! sweep can finish or undo it.

@@ -6,12 +6,12 @@ use crate::git::{self, Git, Location, Tracked};
 use drive_core::Problem;
 use std::path::{Path, PathBuf};
 
-/// How many folders of submodules are looked through.
+/// The maximum number of submodule folders that are searched.
 const MOST_FOLDERS: u32 = 10_000;
-/// The most that is read of the file that leads to a git folder.
+/// The maximum size of a file that points to a git folder.
 const LEAD_BYTES: u64 = 8 << 10;
 
-/// What the repositories in a sandbox's folder hold that cannot be saved.
+/// Finds work that cannot be saved in the repositories below a sandbox's folder.
 pub(super) fn find_unsavable(
     git: &Git,
     at: &Location,
@@ -27,7 +27,7 @@ pub(super) fn find_unsavable(
     Ok(None)
 }
 
-/// A submodule that was fetched and has something no remote has.
+/// Finds a fetched submodule with commits or changes that no remote has.
 pub(super) fn find_unpushed(
     git: &Git,
     at: &Location,
@@ -68,7 +68,7 @@ pub(super) fn find_unpushed(
     Ok(None)
 }
 
-/// What cannot be saved of the place of another repository.
+/// Work that cannot be saved at the path of another repository.
 fn unsavable_at(
     git: &Git,
     at: &Location,
@@ -77,7 +77,7 @@ fn unsavable_at(
     modules: &Path,
 ) -> Result<Option<String>, Problem> {
     if !place.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
-        // Another kind of thing stands there, which git shows.
+        // Something else is in its place, which git shows.
         return Ok(None);
     }
     let own = place.join(".git");
@@ -94,7 +94,7 @@ fn unsavable_at(
         !git::has_unpushed(git, at, &own)?
             && find_unpushed(git, at, &own.join("modules"))?.is_none()
     } else {
-        // One that was fetched lies with git's own files of the sandbox, and is looked at there.
+        // A fetched submodule is stored with the sandbox's own git files, and checked there.
         leads_into(&own, place, modules)
     };
     Ok((!is_safe).then(|| own_repository(link)))

@@ -33,8 +33,8 @@ pub(super) fn write(sandbox: &Path, state: &PhaseState) -> Result<(), Problem> {
     let Some(folder) = open_folder(top.as_fd(), &path)? else {
         return Err(storage_problem(&path, &Errno::NOENT.into()));
     };
-    // Each idle look changes the pace: that is not worth a wait for the disk, which a thousand phases
-    // would have to take in turns.
+    // Each idle poll changes the poll interval. That does not justify waiting for the disk, which
+    // would serialise a thousand phases.
     let known = read(sandbox).ok().flatten();
     let is_pace = known.is_some_and(|known| known.differs_only_in_pace(state));
     inside::replace(
@@ -55,7 +55,7 @@ pub(super) fn read(sandbox: &Path) -> Result<Option<PhaseState>, Problem> {
         return Ok(None);
     };
     let path = path.join(STATE_FILE);
-    // Opening a pipe must not wait for somebody to write into it.
+    // Opening a pipe must not block until another process writes into it.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match openat(&folder, STATE_FILE, flags, Mode::empty()) {
         Ok(file) => File::from(file),
@@ -67,7 +67,7 @@ pub(super) fn read(sandbox: &Path) -> Result<Option<PhaseState>, Problem> {
     if !file.metadata().map_err(failed)?.is_file() {
         return Err(not_plain(&path, "file"));
     }
-    // One byte more than allowed is enough to be refused.
+    // One byte more than allowed is enough to detect a file that is too large.
     let mut bytes = Vec::new();
     file.take(LONGEST_STATE_FILE as u64 + 1)
         .read_to_end(&mut bytes)
@@ -80,7 +80,7 @@ pub(super) fn list(root: &Path) -> Result<Vec<FoundState>, Problem> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(root).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        // What is moved aside before it goes lies in a hidden folder.
+        // Sandboxes that are about to be removed are in a hidden folder.
         let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
         if is_hidden || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;

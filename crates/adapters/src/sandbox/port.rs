@@ -1,4 +1,4 @@
-//! The ports that sandboxes are used through: each method is a function of its step.
+//! Implements the port of sandboxes: each method calls the function of its step.
 
 use super::problems::gone;
 use super::sandboxes::GitSandboxes;
@@ -11,7 +11,7 @@ use drive_engine::ports::{FoundState, PhaseFiles, Sandboxes, SweepReport};
 use std::path::Path;
 
 impl GitSandboxes {
-    /// Lets the sandboxes of a repository that was moved borrow from its new place.
+    /// Changes the sandboxes of a repository that was moved so that they borrow from its new path.
     pub fn relocate(&self, from: &Path, to: &Path) -> Result<(), Problem> {
         for id in self.records.ids()? {
             let _lock = self.lock_sandbox(&id, "move a sandbox to its repository")?;

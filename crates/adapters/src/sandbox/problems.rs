@@ -1,4 +1,4 @@
-//! The problems of several steps, worded once.
+//! Problems that several steps share.
 
 use crate::files;
 use drive_core::ids::SandboxId;
@@ -6,7 +6,7 @@ use drive_core::problem::{Kind, Problem};
 use std::io;
 use std::path::Path;
 
-/// Refuses to work through a link that was put in a sandbox's place.
+/// Refuses a link in place of a sandbox's folder.
 pub(super) fn require_plain(path: &Path) -> Result<(), Problem> {
     match path.symlink_metadata() {
         Ok(meta) if !meta.is_dir() => Err(Problem::new(
@@ -38,7 +38,7 @@ pub(super) fn root_problem(root: &Path, error: &io::Error) -> Problem {
     .hint("make it writable, or set `sandbox.root` to another folder")
 }
 
-/// A problem with a file of our own.
+/// The problem of a failed access to one of drive's own files.
 pub(super) fn storage_problem(path: &Path, error: &io::Error) -> Problem {
     if files::is_full(path) {
         return disk_full(path);

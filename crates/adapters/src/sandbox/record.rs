@@ -13,34 +13,33 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Its name below the sandbox root.
+/// The name of the trash below the sandbox root.
 pub(super) const TRASH: &str = ".trash";
 
-/// The version of the format written.
+/// The version of the format.
 const VERSION: u32 = 2;
-/// One record.
+/// The record of a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Record {
     pub(super) version: u32,
-    /// Names its place in the trash.
+    /// A part of its name in the trash.
     pub(super) token: String,
-    /// The folder itself, as the disk knows it, once it is made. Nobody who works in it can change
-    /// that.
+    /// The identity of the folder on the disk, once it was created. No process that works in the
+    /// folder can change it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) folder: Option<String>,
     pub(super) stage: Stage,
     pub(super) sandbox: Sandbox,
-    /// The git folder of the checkout it was made from: that of a linked worktree has settings of its
-    /// own.
+    /// The git folder of the checkout from which it was created: a linked worktree has its own settings.
     #[serde(with = "drive_core::serde_path")]
     pub(super) checkout: PathBuf,
-    /// Whether the branch was made by us, and not found.
+    /// Whether drive created the branch.
     pub(super) owns_branch: bool,
-    /// The git that is filling it, so that a sweep can end one that outlived its drive.
+    /// The git process that fills it, so that a sweep can end it if drive died.
     #[serde(default)]
     pub(super) process: Option<ProcessIdentity>,
-    /// What was saved before removal.
+    /// The work that was saved before the removal.
     #[serde(default)]
     pub(super) kept: Option<KeptWork>,
 }
@@ -60,7 +59,7 @@ impl Record {
         }
     }
 
-    /// What the decision about a removal needs of it.
+    /// The facts that the decision about a removal needs.
     pub(super) fn fact(&self) -> RecordFact {
         RecordFact {
             folder: self.folder.clone(),
@@ -93,7 +92,7 @@ impl Records {
         }
     }
 
-    /// The record, or a problem when it could not be told whether there is one.
+    /// The record, if there is one; a problem if that could not be determined.
     pub(super) fn find(&self, id: &SandboxId) -> Result<Option<Record>, Problem> {
         match self.load(id) {
             Probe::Found(record) => Ok(Some(record)),
@@ -128,8 +127,8 @@ impl Records {
         Ok(())
     }
 
-    /// Notes what the branches and tags that were just written into a sandbox point at: no agent made
-    /// these commits, wherever the user's own branches go meanwhile.
+    /// Records the targets of the branches and tags that drive just wrote into a sandbox: these
+    /// commits are not the agent's, even if the user's own branches move later.
     pub(super) fn note_tips(&self, sandbox: &Sandbox) -> Result<(), Problem> {
         let path = self.tips_path(&sandbox.id);
         let note = || {
@@ -140,7 +139,7 @@ impl Records {
         note().map_err(|error| super::problems::storage_problem(&path, &error))
     }
 
-    /// All commits that were noted for a sandbox.
+    /// All commits that were recorded for a sandbox.
     pub(super) fn tips(&self, id: &SandboxId) -> HashSet<CommitSha> {
         let notes = std::fs::read(self.tips_path(id)).unwrap_or_default();
         let text = String::from_utf8_lossy(&notes);
@@ -152,7 +151,7 @@ impl Records {
         self.dir.join(format!("{id}.tips"))
     }
 
-    /// All recorded names, sorted.
+    /// All recorded sandbox ids, sorted.
     pub(super) fn ids(&self) -> Result<Vec<SandboxId>, Problem> {
         let entries = std::fs::read_dir(&self.dir)
             .map_err(|error| super::problems::storage_problem(&self.dir, &error))?;
@@ -173,7 +172,7 @@ impl Records {
 }
 
 fn parse(bytes: &[u8]) -> Result<Record, String> {
-    /// What every record of every drive says.
+    /// The field that records of all versions have.
     #[derive(Deserialize)]
     struct Versioned {
         version: u32,
@@ -195,8 +194,8 @@ fn parse(bytes: &[u8]) -> Result<Record, String> {
     serde_json::from_slice(bytes).map_err(told)
 }
 
-/// What the disk knows a folder by: its number, and when it was made, where the disk tells that. A
-/// folder that takes its place has another one.
+/// The identity of a folder on the disk: its inode number and, if the file system stores it, its
+/// creation time. A folder that replaces it has a different identity.
 pub(super) fn folder_id(path: &Path) -> Probe<String> {
     let wanted = StatxFlags::INO | StatxFlags::BTIME;
     match statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, wanted) {
@@ -210,7 +209,7 @@ pub(super) fn folder_id(path: &Path) -> Probe<String> {
     }
 }
 
-/// A token nobody can guess.
+/// A token that cannot be guessed.
 pub(super) fn fresh_token() -> Result<String, Problem> {
     let mut bytes = [0u8; 16];
     getrandom::fill(&mut bytes).map_err(|error| {
@@ -219,8 +218,8 @@ pub(super) fn fresh_token() -> Result<String, Problem> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// The sandbox root a sandbox was made in: a folder with a trash of its own that holds the sandbox
-/// under its own name. `None` where the recorded folder is no such place.
+/// The sandbox root in which a sandbox was created: a folder with its own trash that contains the
+/// sandbox under its own name. `None` if the recorded folder is not in such a root.
 pub(super) fn root_of(sandbox: &Sandbox) -> Option<&Path> {
     let root = sandbox.path.parent()?;
     let is_root = root.join(TRASH).is_dir() && sandbox.path == root.join(sandbox.id.as_str());
@@ -236,7 +235,7 @@ mod tests {
 
     const GOLDEN: &str = include_str!("../../tests/golden/sandbox-record-2.json");
 
-    /// A record with something in every field.
+    /// A record in which every field has a value.
     fn full() -> Record {
         let run = RunId::new("r20261115-0942-k3f9a");
         Record {

@@ -5,7 +5,7 @@ use drive_core::ids::{BranchName, CommitSha};
 use drive_core::problem::{Kind, Problem};
 
 /// Points a sandbox's own refs at a commit, whatever they pointed at before, and creates the branch
-/// there: all, or none where the branch exists.
+/// there. If the branch exists, nothing is changed.
 pub(super) fn pin_and_create(
     git: &Git,
     at: &Location,
@@ -22,7 +22,7 @@ pub(super) fn pin_and_create(
         .run()
 }
 
-/// Deletes refs, whatever they point at. Fine when there are none.
+/// Deletes refs, whatever they point at. Missing ones are fine.
 pub(super) fn delete_any(git: &Git, at: &Location, names: &[String]) -> Result<(), Problem> {
     let rows = names.iter().map(|name| format!("delete {name}\0\0"));
     let answer = git
@@ -37,7 +37,7 @@ pub(super) fn delete_any(git: &Git, at: &Location, names: &[String]) -> Result<(
     }
 }
 
-/// Creates a ref; `false` when it exists already.
+/// Creates a ref; `false` if it exists already.
 pub(super) fn create(git: &Git, at: &Location, name: &str, sha: &str) -> Result<bool, Problem> {
     let answer = git
         .call_at(at.clone(), Touches::Objects)
@@ -60,7 +60,7 @@ fn done(answer: &Answer, at: &Location, name: &str) -> Result<(), Problem> {
     }
 }
 
-/// Deletes a ref; with `only_at`, only while it points there. Fine when there is none.
+/// Deletes a ref; with `only_at`, only if it points there. A missing ref is fine.
 pub(super) fn delete(
     git: &Git,
     at: &Location,
@@ -80,14 +80,14 @@ pub(super) fn delete(
         .and_then(|answer| done(&answer, at, name))
 }
 
-/// What a ref points at.
+/// The target of a ref.
 pub(super) fn value_of(git: &Git, at: &Location, name: &str) -> Result<Option<String>, Problem> {
     git.call_at(at.clone(), Touches::Objects)
         .args(["rev-parse", "--verify", "--quiet", "--end-of-options", name])
         .optional_line()
 }
 
-/// Refuses a branch that exists, or whose name collides with one that does.
+/// Refuses a branch that exists, or whose name conflicts with an existing one.
 pub(super) fn require_free(git: &Git, at: &Location, branch: &BranchName) -> Result<(), Problem> {
     let answer = git
         .call_at(at.clone(), Touches::Objects)
@@ -126,7 +126,7 @@ pub(super) fn require_free(git: &Git, at: &Location, branch: &BranchName) -> Res
     Ok(())
 }
 
-/// Refuses a branch that does not exist, or that is checked out somewhere.
+/// Refuses a branch that is missing, or that is checked out somewhere.
 pub(super) fn require_unused(git: &Git, at: &Location, branch: &BranchName) -> Result<(), Problem> {
     let answer = git
         .call_at(at.clone(), Touches::Objects)
@@ -138,7 +138,7 @@ pub(super) fn require_unused(git: &Git, at: &Location, branch: &BranchName) -> R
     match rows.find(|(name, _)| *name == branch.full()) {
         None => Err(Problem::new(
             Kind::BranchNotFound,
-            format!("branch `{branch}` does not exist any more"),
+            format!("branch `{branch}` no longer exists"),
         )
         .hint("make it again at the commit it had; `git reflog` may still list it")),
         Some((_, "")) => Ok(()),

@@ -1,5 +1,5 @@
-//! Removes a sandbox: moves it aside, saves its work, removes its traces, and deletes its files
-//! last.
+//! Removes a sandbox: moves it aside, saves its work, removes its refs and records, and deletes its
+//! files last.
 
 use super::evidence::{gather, refused};
 use super::problems::storage_problem;
@@ -41,7 +41,7 @@ pub(super) fn retire(all: &GitSandboxes, id: &SandboxId) -> Result<bool, Problem
     }
 }
 
-/// Saves the work of a sandbox that was moved aside, and removes what is left of it.
+/// Saves the work of a sandbox that was moved aside, and removes the rest.
 pub(super) fn settle(all: &GitSandboxes, id: &SandboxId) -> Result<Option<KeptWork>, Problem> {
     check_folder_name(id)?;
     let _lock = all.lock_sandbox(id, "being removed")?;
@@ -63,7 +63,7 @@ pub(super) fn settle(all: &GitSandboxes, id: &SandboxId) -> Result<Option<KeptWo
     }
 }
 
-/// The same, by somebody who holds the sandbox's lock and has seen the evidence.
+/// Like `settle`, for a caller that holds the sandbox's lock and has checked the evidence.
 pub(super) fn settle_locked(
     all: &GitSandboxes,
     record: Record,
@@ -79,7 +79,7 @@ fn set_aside(all: &GitSandboxes, mut record: Record) -> Result<Record, Problem> 
     if record.stage == Stage::Ready && !is_disposable && !record.sandbox.git_dir.is_dir() {
         return Err(repository_gone(&record));
     }
-    // What cannot be put right is found out, and said, when the work is saved.
+    // Defects that cannot be repaired are found and reported when the work is saved.
     if is_ours(all, &record) {
         let _ = mend::mend_repository(all, &record, None);
     }
@@ -90,8 +90,8 @@ fn set_aside(all: &GitSandboxes, mut record: Record) -> Result<Record, Problem> 
     }
     if record.stage == Stage::Removing {
         let aside = all.trash.place(&record);
-        // Somebody who worked in it may have taken the right to move it away. What cannot be given
-        // back shows when it is moved.
+        // An agent may have removed the permission to move the folder. If it cannot be restored,
+        // the move reports it.
         let _ = files::make_usable(&record.sandbox.path);
         rename(&record.sandbox.path, &aside)?;
         all.steps.done(Step::MovedAside);
@@ -117,7 +117,7 @@ fn save_work(all: &GitSandboxes, mut record: Record) -> Result<Record, Problem> 
     Ok(record)
 }
 
-/// The work could not be saved: the sandbox stands again where it was.
+/// Moves the sandbox back to its place, because its work could not be saved.
 fn put_back(all: &GitSandboxes, mut record: Record) -> Result<(), Problem> {
     let aside = all.trash.place(&record);
     rename(&aside, &record.sandbox.path)?;
@@ -125,7 +125,7 @@ fn put_back(all: &GitSandboxes, mut record: Record) -> Result<(), Problem> {
     all.records.save(&record)
 }
 
-/// Removes every trace but the files, which are left to the background.
+/// Removes everything except the files, which are deleted in the background.
 fn dismantle(all: &GitSandboxes, record: &Record) -> Result<(), Problem> {
     let aside = all.trash.place(record);
     if !aside.exists() && is_ours(all, record) {
@@ -147,7 +147,7 @@ fn dismantle(all: &GitSandboxes, record: &Record) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Undoes a sandbox nobody has worked in.
+/// Undoes the creation of a sandbox in which no agent has worked.
 pub(super) fn undo(all: &GitSandboxes, record: &Record) -> Result<(), Problem> {
     if let Some(process) = &record.process {
         all.git.end(process)?;
@@ -156,15 +156,15 @@ pub(super) fn undo(all: &GitSandboxes, record: &Record) -> Result<(), Problem> {
     if record.sandbox.git_dir.is_dir() {
         drop_refs(all, record)?;
     }
-    // A folder that stands there without having been recorded was made in the moment before the crash,
-    // or by somebody else: only one of ours is removed.
+    // A folder without a record was created just before the crash, or by another program: only
+    // drive's own folder is removed.
     if record.folder.is_none() || is_ours(all, record) {
         files::remove_tree(path).map_err(|error| storage_problem(path, &error))?;
     }
     all.records.delete(&record.sandbox.id)
 }
 
-/// Its work is saved in the user's repository: without that there is nowhere to save it.
+/// The problem of a missing user repository: without it, the work cannot be saved.
 fn repository_gone(record: &Record) -> Problem {
     Problem::new(
         Kind::WorkCannotBeKept,
@@ -180,13 +180,13 @@ fn repository_gone(record: &Record) -> Problem {
     ))
 }
 
-/// Whether the folder is the one that was made.
+/// Whether the folder is the one that drive created.
 fn is_ours(all: &GitSandboxes, record: &Record) -> bool {
     let found = folder_id(&all.folder_of(record)).found();
     found.is_some() && found == record.folder
 }
 
-/// The pins go; so does a branch of ours that nobody committed to.
+/// Deletes the pins, and a branch that drive created if nobody committed to it.
 fn drop_refs(all: &GitSandboxes, record: &Record) -> Result<(), Problem> {
     let common = Location::bare(&record.sandbox.git_dir);
     let id = &record.sandbox.id;
@@ -202,8 +202,8 @@ fn drop_refs(all: &GitSandboxes, record: &Record) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Whether a ref stands in a file of its own and names another commit than the base. Every other
-/// case is git's to tell.
+/// Whether a ref is stored in its own file and points to another commit than the base. In every
+/// other case git decides.
 fn points_elsewhere(record: &Record, name: &str) -> bool {
     let bytes = std::fs::read(record.sandbox.git_dir.join(name)).unwrap_or_default();
     let sha = bytes.trim_ascii_end();
@@ -212,7 +212,7 @@ fn points_elsewhere(record: &Record, name: &str) -> bool {
     is_sha && sha != record.sandbox.base_sha.as_bytes()
 }
 
-/// Moves a folder; fine when it is not there, because it was moved before or deleted by hand.
+/// Moves a folder. A missing folder is fine: it was moved before, or deleted by hand.
 fn rename(from: &Path, to: &Path) -> Result<(), Problem> {
     match std::fs::rename(from, to) {
         Ok(()) => Ok(()),

@@ -1,7 +1,7 @@
 //! Writes the repository of a sandbox: refs, settings and a link to the user's objects.
 //!
-//! Nothing is copied but names and what git needs to behave as in the user's checkout: who commits,
-//! line ends, ignored files, remotes without their credentials. What names a program stays behind.
+//! It copies only names and the settings that git needs to behave like in the user's checkout: author, line
+//! ends, ignored files, and remotes without their credentials. Settings that name a program are left out.
 
 use super::problems::storage_problem;
 use crate::files;
@@ -12,12 +12,13 @@ use drive_core::sandbox::Sandbox;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What no commit of ours may contain, be it a folder or what somebody put in its place.
+/// The pattern of drive's own folder, which no commit may contain, even if something else replaced
+/// the folder.
 const EXCLUDED: &[u8] = b"/.cruise\n";
-/// The most that is taken over of a file with patterns.
+/// The maximum number of bytes that are copied from a file with patterns.
 const PATTERN_BYTES: u64 = 4 << 20;
 
-/// Settings that travel into a sandbox.
+/// Settings that are copied into a sandbox.
 const SETTINGS: [&str; 14] = [
     "user.name",
     "user.email",
@@ -35,32 +36,32 @@ const SETTINGS: [&str; 14] = [
     "i18n.commitencoding",
 ];
 
-/// Settings of a sparse checkout. An agent may have made its sandbox sparse, or full again: what the
-/// sandbox says goes before what the user says.
+/// Settings of a sparse checkout. An agent may have changed them in its sandbox, so the sandbox's
+/// values override the user's.
 const SPARSE: [&str; 3] = [
     "core.sparsecheckout",
     "core.sparsecheckoutcone",
     "index.sparse",
 ];
-/// The patterns of a sparse checkout, in the git folder of each checkout.
+/// The file with the patterns of a sparse checkout, in the git folder of each checkout.
 const SPARSE_FILE: &str = "info/sparse-checkout";
-/// Where a git folder names the commits whose parents it does not have.
+/// The file in which a git folder lists commits whose parents are missing.
 const SHALLOW: &str = "shallow";
-/// The most that is read of the settings of a sandbox.
+/// The maximum number of bytes that are read of the settings of a sandbox.
 const CONFIG_BYTES: u64 = 1 << 20;
 
-/// One sandbox's repository to be written.
+/// The repository of one sandbox, to be written.
 pub(super) struct OwnRepository<'a> {
     pub(super) git: &'a Git,
     pub(super) sandbox: &'a Sandbox,
-    /// The git folder of the checkout that it takes settings from.
+    /// The git folder of the checkout from which settings are copied.
     pub(super) checkout: &'a Path,
-    /// The commit its branch is at.
+    /// The commit of its branch.
     pub(super) head: &'a CommitSha,
 }
 
 impl OwnRepository<'_> {
-    /// Writes it anew, in place of whatever is there.
+    /// Writes the repository anew, and replaces whatever is there.
     pub(super) fn write(&self) -> Result<(), Problem> {
         let own = self.own();
         files::remove_tree(&own).map_err(|error| storage_problem(&own, &error))?;
@@ -68,7 +69,7 @@ impl OwnRepository<'_> {
         self.write_refs()
     }
 
-    /// Writes what an agent has no reason to change, and leaves refs, index and objects as they are.
+    /// Writes the files that an agent has no reason to change. Refs, index and objects are unchanged.
     pub(super) fn write_settings(&self) -> Result<(), Problem> {
         self.renew_settings()?;
         if let Ok(content) = std::fs::read(self.checkout.join(SPARSE_FILE)) {
@@ -77,11 +78,11 @@ impl OwnRepository<'_> {
         self.write_head()
     }
 
-    /// Writes the settings anew, so that git in the sandbox runs no program and signs with no name
-    /// that an agent wrote into them.
+    /// Writes the settings anew, so that git in the sandbox runs no program and uses no identity
+    /// that an agent configured.
     pub(super) fn renew_settings(&self) -> Result<(), Problem> {
         let (own, users) = (self.own(), &self.sandbox.git_dir);
-        // Without a slash at its end: a link is not followed.
+        // Without a slash at the end of the path, a link is not followed.
         plain_folder(&own)?;
         for name in ["objects", "objects/info", "objects/pack", "refs", "info"] {
             plain_folder(&own.join(name))?;
@@ -92,7 +93,7 @@ impl OwnRepository<'_> {
             discard(&own.join(name))?;
         }
         put(&own.join("config"), config.as_bytes())?;
-        // It cuts off history: what an agent writes there would hide commits from every check.
+        // This file cuts off history: an agent could hide commits from every check with it.
         match std::fs::read(users.join(SHALLOW)) {
             Ok(content) => put(&own.join(SHALLOW), &content)?,
             Err(_) => discard(&own.join(SHALLOW))?,
@@ -116,7 +117,7 @@ impl OwnRepository<'_> {
         put(&own.join("info/attributes"), &attributes)
     }
 
-    /// Where the user's settings are: a linked worktree may be gone by now.
+    /// The repository with the user's settings: a linked worktree may have been removed.
     fn settings_of(&self) -> Location {
         let users = &self.sandbox.git_dir;
         if self.checkout.is_dir() {
@@ -126,7 +127,7 @@ impl OwnRepository<'_> {
         }
     }
 
-    /// Points the head at the branch, or at the commit where there is none.
+    /// Points the head at the branch, or at the commit if there is no branch.
     pub(super) fn write_head(&self) -> Result<(), Problem> {
         let head = match &self.sandbox.branch {
             Some(branch) => format!("ref: {}\n", branch.full()),
@@ -135,7 +136,7 @@ impl OwnRepository<'_> {
         put(&self.own().join("HEAD"), head.as_bytes())
     }
 
-    /// Branches, tags and remote branches as the user has them now.
+    /// Writes branches, tags and remote branches as they are now in the user's repository.
     fn write_refs(&self) -> Result<(), Problem> {
         let own = self.own();
         let answer = self
@@ -190,7 +191,7 @@ impl OwnRepository<'_> {
         self.sandbox.path.join(".git")
     }
 
-    /// A file that the user's settings name, or where git looks for it by itself.
+    /// The file that the user's settings name, or git's default.
     fn users_file(&self, settings: &[Setting], key: &str, name: &str) -> PathBuf {
         let home = self.git.home().map(Path::to_path_buf).unwrap_or_default();
         match git::last_setting(settings, key) {
@@ -203,7 +204,7 @@ impl OwnRepository<'_> {
     }
 }
 
-/// The lines of a file with patterns; none where there is no such file.
+/// The lines of a file with patterns; empty if the file is missing.
 fn patterns(path: &Path) -> Vec<u8> {
     let mut lines = files::load_from(path, 0, PATTERN_BYTES).unwrap_or_default();
     if !lines.is_empty() && !lines.ends_with(b"\n") {
@@ -255,8 +256,8 @@ fn config(settings: &[Setting], own: &Path) -> String {
     out
 }
 
-/// What the text of a config file says about a setting that is on or off. Only as git itself writes
-/// it: nothing else depends on what stands there.
+/// The value of a boolean setting in the text of a config file. Recognises only git's own format;
+/// nothing else depends on the file.
 fn said_in(text: &[u8], key: &str) -> Option<bool> {
     let (section, name) = key.rsplit_once('.')?;
     let (mut is_section, mut said) = (false, None);
@@ -278,7 +279,7 @@ fn said_in(text: &[u8], key: &str) -> Option<bool> {
 fn public_address(url: &str) -> Option<String> {
     let Some((scheme, rest)) = url.split_once("://") else {
         let (host, path) = url.split_once(':')?;
-        // `name:token@host:path` is not what git takes it for.
+        // Git reads `name:token@host:path` differently than it looks.
         let has_secret = !host.contains('@') && path.contains('@');
         let is_host = !host.contains('/') && !path.is_empty() && !has_secret;
         return is_host.then(|| url.to_owned());
@@ -288,7 +289,7 @@ fn public_address(url: &str) -> Option<String> {
     }
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     let host = match host.rsplit_once('@') {
-        // `ssh://git@host`: who logs in is no secret, and the server needs it.
+        // `ssh://git@host`: the user name is no secret, and the server needs it.
         Some((user, host)) if scheme.contains("ssh") && !user.contains(':') => {
             format!("{user}@{host}")
         }
@@ -298,7 +299,7 @@ fn public_address(url: &str) -> Option<String> {
     Some(format!("{scheme}://{host}/{path}"))
 }
 
-/// One setting with a section of its own.
+/// Writes one setting in its own section.
 fn line(out: &mut String, key: &str, value: &str) {
     let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"");
     let Some((section, name)) = key.rsplit_once('.') else {
@@ -312,7 +313,7 @@ fn line(out: &mut String, key: &str, value: &str) {
     out.push_str(&format!("[{section}]\n\t{name} = \"{value}\"\n"));
 }
 
-/// Makes sure that a path is a folder and no link to one.
+/// Ensures that a path is a folder and not a link to one.
 fn plain_folder(path: &Path) -> Result<(), Problem> {
     let failed = |error: io::Error| storage_problem(path, &error);
     if !path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
@@ -322,7 +323,7 @@ fn plain_folder(path: &Path) -> Result<(), Problem> {
     files::make_usable(path).map_err(failed)
 }
 
-/// Writes a file below a folder, with the folders on the way, none of which is a link.
+/// Writes a file below a folder. The folders on the way are created, and must not be links.
 fn put_below(top: &Path, path: &Path, content: &[u8]) -> Result<(), Problem> {
     let mut folder = top.to_path_buf();
     for part in path.parent().into_iter().flat_map(Path::components) {

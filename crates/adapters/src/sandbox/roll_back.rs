@@ -11,8 +11,8 @@ use drive_core::ids::{BranchName, CommitSha};
 use drive_core::sandbox::{InProgress, KeptWork, Stage};
 use std::ffi::OsString;
 
-/// Saves what comes after `to`, then makes branch, index and files what they were there. Doing it
-/// again finds nothing to save.
+/// Saves what comes after `to`, then resets branch, index and files to it. A repetition finds
+/// nothing to save.
 pub(super) fn roll_back(
     all: &GitSandboxes,
     record: &Record,
@@ -24,11 +24,11 @@ pub(super) fn roll_back(
     make_safe(all, record)?;
     let at = all.inside(record);
     let taken = git::take(&all.git, &record.sandbox, &at, std::slice::from_ref(to));
-    // A commit that nobody has is told as such.
+    // A missing commit is reported as such.
     let _held =
         taken.or_else(|problem| git::resolve(&all.git, &at, to).and(Err::<_, Problem>(problem)))?;
     let own = record.sandbox.path.join(".git");
-    // A stale lock would stop the next agent. A lock that is held fails the calls below.
+    // A stale lock would block the next agent. If a process holds it, the calls below fail.
     clear_lock(&own.join("index.lock"), &at)?;
     if keep::shows(all, record, to)? {
         git::put_branch(&all.git, &record.sandbox, to)?;
@@ -51,7 +51,7 @@ pub(super) fn roll_back(
         kept = kept.or(behind);
     }
     reset(record, to, call)?;
-    // A file that the work's own `.gitignore` covered is untracked only now.
+    // A file that the work's own `.gitignore` ignored is untracked only now.
     let uncovered = keep::keep_after(all, record, to)?;
     kept = kept.or(uncovered);
     clean(all, record, &at)?;
@@ -59,7 +59,7 @@ pub(super) fn roll_back(
     Ok(kept)
 }
 
-/// The sandbox's branch, where something else is checked out and the branch holds commits that none
+/// The sandbox's branch, if something else is checked out and the branch contains commits that none
 /// of these has: they are not saved with the head.
 fn branch_left_behind<'a>(
     all: &GitSandboxes,
@@ -84,7 +84,7 @@ fn branch_left_behind<'a>(
     Ok(Some(branch))
 }
 
-/// Removes the untracked files that are work, with the folders that are empty then.
+/// Removes the untracked files that count as work, and the folders that are then empty.
 fn clean(all: &GitSandboxes, record: &Record, at: &Location) -> Result<(), Problem> {
     let mut status = git::status(&all.git, at, None)?;
     let ignored = IgnoredFiles::of(&record.sandbox.brought);
@@ -108,7 +108,7 @@ fn reset<'a>(record: &Record, to: &str, call: impl Fn() -> Call<'a>) -> Result<(
         .map(drop)
 }
 
-/// How an operation is forgotten. A merge is, with the checkout.
+/// The command that abandons an operation. A merge is abandoned with the checkout.
 fn quitting(what: InProgress) -> Option<[&'static str; 2]> {
     match what {
         InProgress::Rebase => Some(["rebase", "--quit"]),

@@ -1,4 +1,4 @@
-//! The sandboxes below one root: where their files, locks and records are.
+//! The sandboxes below one root, with their files, locks and records.
 
 use super::lock::FileLock;
 use super::problems::{root_problem, storage_problem};
@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Drive's own files on sandboxes, below the state directory.
+/// The folder of drive's own files about sandboxes, below the state directory.
 const OWN: &str = "sandbox-files";
 const RECORDS: &str = "records";
-/// How long one process waits for another at a repository or a sandbox.
+/// How long a process waits for another one at the lock of a repository or a sandbox.
 const LOCK_WAIT: Duration = Duration::from_secs(120);
 
 /// Sandboxes below one root.
@@ -34,7 +34,7 @@ pub struct GitSandboxes {
 }
 
 impl GitSandboxes {
-    /// Sandboxes in `root`, with their records in `state`. Both are made when absent.
+    /// Opens the sandboxes in `root`, with their records in `state`. Missing folders are created.
     pub fn open(
         git: Git,
         clock: Arc<dyn Clock>,
@@ -60,20 +60,20 @@ impl GitSandboxes {
         })
     }
 
-    /// The same sandboxes, whose steps `watch` is told of.
+    /// The same sandboxes; `watch` is called after each step.
     #[must_use]
     pub fn watched(mut self, watch: impl Fn(Step) + Send + Sync + 'static) -> Self {
         self.steps = Steps::new(watch);
         self
     }
 
-    /// Waits until the files of removed sandboxes are deleted. Not needed: the next sweep would
-    /// finish it.
+    /// Waits until the files of removed sandboxes are deleted. This is optional: the next sweep
+    /// would finish the deletion.
     pub fn finish_deletions(&self) {
         self.trash.finish();
     }
 
-    /// Every sandbox with a record, oldest first; one whose record cannot be read is passed over.
+    /// Every sandbox with a readable record, oldest first.
     pub fn load_all(&self) -> Result<Vec<Sandbox>, Problem> {
         let found = self.records.ids()?.into_iter();
         let found = found.filter_map(|id| match self.records.load(&id) {
@@ -93,7 +93,7 @@ impl GitSandboxes {
         self.locks.join(format!("sandbox-{id}.lock"))
     }
 
-    /// Where a sandbox's files are now: in place, or moved aside.
+    /// The current folder of a sandbox: in its place, or moved aside.
     pub(super) fn folder_of(&self, record: &Record) -> PathBuf {
         match record.stage {
             Stage::Creating | Stage::Ready => record.sandbox.path.clone(),
@@ -109,14 +109,14 @@ impl GitSandboxes {
         }
     }
 
-    /// The repository in a sandbox's folder, wherever that is now.
+    /// The repository in a sandbox's current folder.
     pub(super) fn inside(&self, record: &Record) -> Location {
         Location::inside(&self.folder_of(record), &record.sandbox.git_dir)
     }
 }
 
-/// Whether there is a sandbox in use or left over, or rubble in the root's trash. A glance, so that
-/// a sweep with nothing to do costs nothing.
+/// Whether there are sandboxes, or remains in the root's trash. This check is fast, so that a sweep
+/// without work costs nothing.
 #[must_use]
 pub fn is_anything_left(root: &Path, state: &Path) -> bool {
     let has_entries = |folder: &Path| {

@@ -1,4 +1,4 @@
-//! One saving of a sandbox: what is in it, and the tree and parents of the commit that holds it.
+//! Saves a sandbox once: finds its contents, and the tree and parents of the commit that stores them.
 
 use super::record::Record;
 use super::sandboxes::GitSandboxes;
@@ -13,12 +13,12 @@ use std::collections::{BTreeSet, HashSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// How many commits on refs of its own one sandbox may leave.
+/// The maximum number of commits that one sandbox may leave on its own refs.
 const MOST_ELSEWHERE: usize = 1_000;
-/// How deep repositories may lie in each other.
+/// The maximum nesting of repositories.
 const MOST_ROUNDS: u32 = 8;
 
-/// One saving: the folders, and the commit everything is measured against.
+/// One saving: the folders, and the commit with which everything is compared.
 pub(super) struct Saver<'a> {
     pub(super) git: &'a Git,
     record: &'a Record,
@@ -28,9 +28,9 @@ pub(super) struct Saver<'a> {
     /// The user's repository.
     pub(super) users: Location,
     head: OnceCell<CommitSha>,
-    /// Changed before anything is read, so that the sandbox's own index stays as it is.
+    /// A copy that is changed instead of the sandbox's own index.
     index: ScratchIndex,
-    /// What that index tracks.
+    /// The paths that this index tracks.
     tracked: OnceCell<Tracked>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Saver<'a> {
         if let Some(head) = self.head.get() {
             return Ok(head);
         }
-        // Whoever worked inside may have left no head at all: the base is always there.
+        // The agent may have removed the head; the base always exists.
         let head = git::resolve(self.git, &self.at, "HEAD")
             .or_else(|_| git::resolve(self.git, &self.at, &self.record.sandbox.base_sha))?;
         Ok(self.head.get_or_init(|| head))
@@ -71,12 +71,12 @@ impl<'a> Saver<'a> {
         git::load_in_progress(self.git, &self.at, &self.own)
     }
 
-    /// Whether a merge put changes aside and has not brought them back.
+    /// Whether a merge stashed changes and did not restore them.
     pub(super) fn has_autostash(&self) -> Result<bool, Problem> {
         git::load_head(self.git, &self.at, &self.own, elsewhere::AUTOSTASH)
     }
 
-    /// What is dirty, without what was brought along; a problem when something cannot be saved.
+    /// The changes, without files that drive copied in; a problem if something cannot be saved.
     pub(super) fn survey(&mut self) -> Result<Status, Problem> {
         let Some(folder) = self.folder() else {
             self.require_pushed()?;
@@ -110,13 +110,12 @@ impl<'a> Saver<'a> {
         Ok(status)
     }
 
-    /// Makes plain folders of the repositories in the sandbox that are no submodules; whether there
-    /// were any.
+    /// Turns nested repositories that are not submodules into plain folders. Returns whether there were any.
     fn absorb_nested(&self, status: &Status, folder: &Path) -> Result<bool, Problem> {
         let tracked = self.tracked()?;
         let has_git = |path: &PathBuf| git::has_entry(&folder.join(path), ".git");
-        // Where files are tracked, git does not show one. One that was ignored later is only told as
-        // a submodule that is gone.
+        // Git does not show a repository in whose folder files are tracked. One that was ignored
+        // later only appears as a deleted submodule.
         let links = tracked.links.iter().chain(&status.submodules);
         let mut links: BTreeSet<PathBuf> = links.filter(|path| has_git(path)).cloned().collect();
         if !links.is_empty() {
@@ -142,7 +141,7 @@ impl<'a> Saver<'a> {
         Ok(!all.is_empty())
     }
 
-    /// Makes everything readable, and refuses where a file is out of reach that is not ignored.
+    /// Makes everything readable. Fails if a file that is not ignored stays unreadable.
     fn require_reachable(&self, folder: &Path) -> Result<(), Problem> {
         let unreachable = files::make_readable(folder)
             .map_err(|error| super::problems::storage_problem(folder, &error))?;
@@ -190,8 +189,7 @@ impl<'a> Saver<'a> {
         }
     }
 
-    /// A copy of the index without the flags that hide changes. A fresh one where there is none to
-    /// copy.
+    /// Copies the index without the flags that hide changes. Creates a new one if it cannot be copied.
     fn copy_index(&mut self) -> Result<(), Problem> {
         let copied = self.index.copy_own().is_ok() && self.unhide().is_ok();
         if copied {
@@ -204,7 +202,7 @@ impl<'a> Saver<'a> {
             .map(drop)
     }
 
-    /// Removes the flags, and notes what is tracked: one look tells both.
+    /// Removes the flags and collects the tracked paths; one command reports both.
     fn unhide(&self) -> Result<(), Problem> {
         let answer = self
             .call(Touches::Objects)
@@ -220,8 +218,8 @@ impl<'a> Saver<'a> {
                 continue;
             };
             let path = &row[tab + 1..];
-            // Lower case: assumed unchanged. `S`: skipped, as in a sparse checkout; then it counts
-            // only where the file is there.
+            // Lower case means "assume unchanged". `S` means "skip worktree", as in a sparse
+            // checkout; then a file counts only if it exists.
             let skipped = tag.eq_ignore_ascii_case(&b's');
             let is_hidden = tag.is_ascii_lowercase() || skipped;
             let is_there = || {
@@ -246,18 +244,18 @@ impl<'a> Saver<'a> {
         Ok(())
     }
 
-    /// The tree of everything as it lies in the folder.
+    /// The tree of everything in the folder.
     pub(super) fn tree(&self, status: &Status) -> Result<String, Problem> {
         if status.is_clean() {
             return self.tree_of(self.head()?);
         }
         let add = || git::stage(status, || self.call(Touches::Files));
         if add()?.code != 0 {
-            // A file that nobody may read, most likely.
+            // Probably a file is unreadable.
             self.require_reachable(self.folder().unwrap_or(Path::new("/")))?;
             add()?.require()?;
         }
-        // Writing a tree may look at a file again that was touched a moment ago, through its filter.
+        // Writing a tree may read a recently changed file again through its filter.
         self.call(Touches::Files).arg("write-tree").line()
     }
 
@@ -273,26 +271,26 @@ impl<'a> Saver<'a> {
         Ok(parents)
     }
 
-    /// A commit of what was staged, where that is neither the head nor what lies in the folder.
+    /// A commit of the staged changes, if they differ from the head and from the folder.
     fn staged(&self, tree: &str) -> Result<Option<String>, Problem> {
         if self.index.copy_own().is_err() {
             return Ok(None);
         }
         let answer = self.call(Touches::Files).arg("write-tree").run()?;
-        // Conflicts have no tree; they are in the folder with their marks.
+        // Conflicts have no tree; they are in the folder with their markers.
         let staged = answer.line();
         if answer.code != 0 || staged == tree || staged == self.tree_of(self.head()?)? {
             return Ok(None);
         }
         let parents = [self.head()?.to_string()];
-        let message = "What was staged\n";
-        // Saved again after a crash, it must be the same commit.
+        let message = "Staged changes\n";
+        // If it is saved again after a crash, it must be the same commit.
         let time = Some(self.record.sandbox.created_at);
         git::commit_tree_at(self.git, &self.at, &staged, &parents, message, time)
             .map(|sha| Some(sha.to_string()))
     }
 
-    /// Commits that an agent left on branches, tags or a stash of its own in the sandbox.
+    /// Commits that an agent left in the sandbox on its own branches, tags or stash.
     pub(super) fn elsewhere(
         &self,
         written: &HashSet<CommitSha>,
@@ -307,7 +305,7 @@ impl<'a> Saver<'a> {
         Ok(found)
     }
 
-    /// The same work saved before: a crash came between saving it and removing the sandbox.
+    /// The same work, if it was saved before: drive crashed between saving it and removing the sandbox.
     pub(super) fn already_kept(
         &self,
         tree: &str,
@@ -337,7 +335,7 @@ impl<'a> Saver<'a> {
             .env("GIT_INDEX_FILE", self.index.path())
     }
 
-    /// The folder, where it is still there.
+    /// The folder, if it still exists.
     fn folder(&self) -> Option<&Path> {
         self.at.pinned.as_ref()?.work_tree.as_deref()
     }

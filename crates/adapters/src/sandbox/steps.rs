@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// One finished step of making or removing a sandbox.
+/// A finished step of creating or removing a sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The record of what is about to be made is on disk.
+    /// The record of what is about to be created is on disk.
     RecordWritten,
     /// The base commit is pinned, and the branch exists.
     RefsMade,
@@ -14,11 +14,11 @@ pub enum Step {
     FolderMade,
     /// The record names the folder.
     FolderRecorded,
-    /// It has a repository of its own.
+    /// It has its own repository.
     RepositoryWritten,
-    /// Its files are there.
+    /// Its files are checked out.
     CheckedOut,
-    /// Untracked files were brought along.
+    /// Untracked files were copied into it.
     Brought,
     /// The record says that it is ready.
     Ready,
@@ -26,20 +26,20 @@ pub enum Step {
     RemovalWritten,
     /// The folder was moved to the trash.
     MovedAside,
-    /// The work has its ref.
+    /// The work has a ref.
     WorkKept,
-    /// The record says so.
+    /// The record contains the saved work.
     KeptWritten,
-    /// Pin and unused branch are gone.
+    /// The pin and an unused branch are deleted.
     RefsDropped,
-    /// The remains are marked as rubble.
+    /// The remains are marked as deletable.
     MarkedDead,
-    /// The record is gone.
+    /// The record is deleted.
     Forgotten,
 }
 
 impl Step {
-    /// All steps of making one, in order.
+    /// All steps of creating a sandbox, in order.
     pub const CREATE: [Self; 8] = [
         Self::RecordWritten,
         Self::RefsMade,
@@ -51,7 +51,7 @@ impl Step {
         Self::Ready,
     ];
 
-    /// All steps of removing one, in order.
+    /// All steps of removing a sandbox, in order.
     pub const REMOVE: [Self; 7] = [
         Self::RemovalWritten,
         Self::MovedAside,
@@ -63,7 +63,7 @@ impl Step {
     ];
 }
 
-/// Is told of each step; a test can end the process there.
+/// Called after each step; a test can end the process there.
 #[derive(Clone)]
 pub(super) struct Steps(Arc<dyn Fn(Step) + Send + Sync>);
 

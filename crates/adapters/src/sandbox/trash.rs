@@ -1,4 +1,4 @@
-//! The trash: where sandboxes are moved before their files are deleted.
+//! The trash, into which sandboxes are moved before their files are deleted.
 //!
 //! A folder named after its sandbox may still contain work. Once the work is saved it is renamed to
 //! `dead-…`, and from then on any process may delete it.
@@ -30,22 +30,22 @@ impl Trash {
         }
     }
 
-    /// Where a sandbox is moved to: beside where it was made, for settings may name another root by
-    /// now, and a move must stay on one disk.
+    /// The path of a sandbox in the trash. The trash is beside the folder in which the sandbox was
+    /// created: the settings may name another root now, and a move must stay on one disk.
     pub(super) fn place(&self, record: &Record) -> PathBuf {
         let beside = root_of(&record.sandbox).map(|root| root.join(TRASH));
         let name = format!("{}-{}", record.sandbox.id, record.token);
         beside.as_deref().unwrap_or(&self.dir).join(name)
     }
 
-    /// Where the repository of a sandbox waits whose commits could not be taken.
+    /// Where the repository of a sandbox is moved if its commits could not be transferred.
     pub(super) fn repository_of(&self, record: &Record) -> PathBuf {
         let mut name = self.place(record).into_os_string();
         name.push(".git");
         name.into()
     }
 
-    /// Marks remains whose work is saved, so that they need no record any more.
+    /// Marks remains whose work is saved, so that they need no record.
     pub(super) fn mark_dead(&self, place: &Path) -> io::Result<()> {
         let Some(name) = place.file_name() else {
             return Ok(());
@@ -58,7 +58,7 @@ impl Trash {
         }
     }
 
-    /// Deletes everything dead beside this place, in the background.
+    /// Deletes all marked remains beside this path, in the background.
     pub(super) fn empty_in_background(&self, place: &Path) {
         let dir = place.parent().unwrap_or(&self.dir).to_path_buf();
         let handle = std::thread::Builder::new()
@@ -66,13 +66,13 @@ impl Trash {
             .spawn(move || {
                 empty(&dir);
             });
-        // Without a thread the rubble waits for the next sweep.
+        // Without a thread, the next sweep deletes them.
         if let Ok(handle) = handle {
             self.handles().push(handle);
         }
     }
 
-    /// Deletes everything dead, and returns how many remains there were.
+    /// Deletes all marked remains, and returns their number.
     pub(super) fn empty(&self) -> u32 {
         empty(&self.dir)
     }
@@ -80,7 +80,7 @@ impl Trash {
     pub(super) fn finish(&self) {
         let handles = std::mem::take(&mut *self.handles());
         for handle in handles {
-            // A deleter that panicked left rubble for the next sweep, nothing else.
+            // If the thread panicked, the next sweep deletes the rest.
             let _ = handle.join();
         }
     }
@@ -90,7 +90,7 @@ impl Trash {
     }
 }
 
-/// One deleter at a time: two would only get into each other's way.
+/// Deletes marked remains, one process at a time: two would only disturb each other.
 fn empty(dir: &Path) -> u32 {
     let mut deleted = 0;
     while let Ok(Some(_lock)) = FileLock::try_acquire(&dir.join(LOCK), "deleting") {
@@ -99,7 +99,7 @@ fn empty(dir: &Path) -> u32 {
         for place in remains {
             deleted += u32::from(files::remove_tree(&place).is_ok());
         }
-        // Whoever came while we held the lock went away: look once more.
+        // Processes that came while we held the lock gave up, so check again.
         if deleted == before {
             break;
         }
@@ -107,7 +107,7 @@ fn empty(dir: &Path) -> u32 {
     deleted
 }
 
-/// Whether there is something to delete.
+/// Whether there is anything to delete.
 pub(super) fn has_dead(dir: &Path) -> bool {
     !dead(dir).is_empty()
 }

@@ -7,18 +7,18 @@ use drive_core::settings::{Effective, Layer};
 use drive_engine::ports::{Place, VersionControl};
 use std::path::Path;
 
-/// The settings with the repository's file as it is at a commit, whatever a checkout has.
+/// The settings with the repository's file from a commit, not from a checkout.
 #[derive(Clone, Debug)]
 pub struct SettingsAt {
     /// The settings.
     pub effective: Effective,
     /// Whether the commit has the repository's file.
     pub has_file: bool,
-    /// The repository's file in the checkout, where it is another than at the commit.
+    /// The repository's file in the checkout, if it differs from that of the commit.
     pub differs: Option<String>,
 }
 
-/// Reads the user's own files, and the repository's file at `commit`; without one, only the user's.
+/// Reads the user's own files and the repository's file at `commit`; without a commit, only the user's.
 pub fn load_at(
     git: &Git,
     repo: &Path,
@@ -54,7 +54,7 @@ fn label(paths: &SettingsPaths, commit: &CommitSha) -> String {
     format!("{}:{file}", commit.short())
 }
 
-/// The text of the repository's file; `None` where the commit has none and nobody named it.
+/// The text of the repository's file; `None` if the commit has no such file and nobody named it.
 fn text_at(
     git: &Git,
     repo: &Path,

@@ -6,10 +6,11 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// No settings file of a person is larger, and a log given by mistake should not fill memory.
+/// The maximum size of a settings file: none is larger, and a log that was passed by mistake must
+/// not fill the memory.
 pub(super) const MAX_BYTES: u64 = 1 << 20;
 
-/// Reads a file that may be absent.
+/// Reads a file that may be missing.
 pub(super) fn load(path: &Path, label: String) -> Result<Option<Layer>, Problem> {
     match open(path) {
         Ok(file) => read(file, label).map(Some),
@@ -18,7 +19,7 @@ pub(super) fn load(path: &Path, label: String) -> Result<Option<Layer>, Problem>
     }
 }
 
-/// Reads a file the user named.
+/// Reads a file that the user named.
 pub(super) fn require(path: &Path, label: String) -> Result<Layer, Problem> {
     match open(path) {
         Ok(file) => read(file, label),
@@ -31,7 +32,7 @@ pub(super) fn require(path: &Path, label: String) -> Result<Layer, Problem> {
     }
 }
 
-/// Does not wait for a writer, should the path be a named pipe.
+/// Opens a file without waiting for a writer if it is a named pipe.
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
     OpenOptions::new()

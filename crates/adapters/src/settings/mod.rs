@@ -1,8 +1,8 @@
 //! Finds settings files and reads them with a size limit.
 //!
-//! Only paths that are passed in are read. They name the caller's own checkout, never a sandbox; a
-//! verification reads the repository's file at the base: an agent must not change the rules it is
-//! judged by.
+//! Only paths that are passed in are read. They are in the caller's own checkout, never in a
+//! sandbox; a verification reads the repository's file at the base. So an agent cannot change the
+//! rules by which it is judged.
 
 mod at_commit;
 mod file;
@@ -17,12 +17,12 @@ use drive_core::Problem;
 use drive_core::settings::{Effective, Findings, Layer, resolve};
 use std::path::Path;
 
-/// Why there are no settings.
+/// Why settings could not be loaded.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LoadError {
     /// A file could not be read.
     Unreadable(Problem),
-    /// What the files and flags say is wrong.
+    /// The files or flags contain mistakes.
     Mistakes(Findings),
 }
 
@@ -35,12 +35,12 @@ impl From<LoadError> for Problem {
     }
 }
 
-/// Reads the files, lays the flags over them, and checks the whole.
+/// Reads the files, applies the flags on top, and checks the result.
 pub fn load(paths: &SettingsPaths, flags: &[Layer]) -> Result<Effective, LoadError> {
     load_layers(paths, None, flags)
 }
 
-/// The same; what `instead` holds takes the place of the repository's file, if it has one at all.
+/// Like `load`; `instead`, if given, replaces the repository's file.
 fn load_layers(
     paths: &SettingsPaths,
     instead: Option<Option<Layer>>,

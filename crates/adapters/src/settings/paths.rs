@@ -4,24 +4,23 @@ use std::path::{Component, Path, PathBuf};
 const USER_FILE: &str = "infinite-improbability-drive/config.toml";
 const REPOSITORY_FILE: &str = "drive.toml";
 
-/// Which files settings are read from, lowest first.
+/// The files from which settings are read, lowest precedence first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SettingsPaths {
-    /// Files that may be absent.
+    /// Files that may be missing.
     pub optional: Vec<PathBuf>,
-    /// The file the user named; it lies over the others.
+    /// The file that the user named; it has the highest precedence.
     pub required: Option<PathBuf>,
-    /// The root of the checkout: what lies in it is the repository's, not the user's own.
+    /// The root of the checkout: files in it belong to the repository, not to the user.
     pub checkout: Option<PathBuf>,
     /// The user's home, shown as `~`.
     pub home: Option<PathBuf>,
-    /// Where paths are shown from.
+    /// The folder to which paths in messages are relative.
     pub current: Option<PathBuf>,
 }
 
 impl SettingsPaths {
-    /// The user's file, then the file named with `--config`, else `drive.toml` at the root of the
-    /// checkout.
+    /// The user's file, then the file of `--config`, else `drive.toml` at the root of the checkout.
     #[must_use]
     pub fn locate(
         environment: &Environment,
@@ -47,8 +46,8 @@ impl SettingsPaths {
         }
     }
 
-    /// Whether the repository has a file, so that others than the user write it. The user's own file
-    /// is theirs also where their whole home is a checkout.
+    /// Whether a file belongs to the repository, so that others can write it. The user's own file
+    /// is theirs, even if their whole home is a checkout.
     pub(super) fn is_of_repository(&self, path: &Path) -> bool {
         let Some(root) = &self.checkout else {
             return false;
@@ -57,8 +56,8 @@ impl SettingsPaths {
             || self.required.as_deref() == Some(path) && inside(root, path).is_some()
     }
 
-    /// The repository's file, from the root of the checkout; `None` where the user named one of their
-    /// own in its place.
+    /// The repository's file, relative to the root of the checkout; `None` if the user named their
+    /// own file instead.
     #[must_use]
     pub fn repository_file(&self) -> Option<String> {
         let Some(path) = &self.required else {
@@ -67,7 +66,7 @@ impl SettingsPaths {
         inside(self.checkout.as_deref()?, path)
     }
 
-    /// A path as the user would write it.
+    /// A path in the form in which the user would write it.
     #[must_use]
     pub fn label(&self, path: &Path) -> String {
         let below = |base: &Option<PathBuf>| {
@@ -84,8 +83,8 @@ impl SettingsPaths {
     }
 }
 
-/// A path from the root of a checkout, if it is in there by its name or where links lead: who can
-/// write the checkout can make a link that leads out of it, and into it.
+/// The path relative to the root of a checkout, if it is inside by its name or after links are
+/// resolved: whoever can write the checkout can create links out of it and into it.
 fn inside(root: &Path, path: &Path) -> Option<String> {
     let by_name = plain(path);
     let by_name = by_name
@@ -100,7 +99,7 @@ fn inside(root: &Path, path: &Path) -> Option<String> {
     Some(rest.to_string_lossy().into_owned())
 }
 
-/// A path without `.` and `..`, by its name alone.
+/// A path without `.` and `..`, computed from its text alone.
 fn plain(path: &Path) -> PathBuf {
     path.components()
         .fold(PathBuf::new(), |mut plain, part| match part {
@@ -116,7 +115,7 @@ fn plain(path: &Path) -> PathBuf {
         })
 }
 
-/// The root of the checkout a folder is in: the nearest one upwards that holds `.git`.
+/// The root of the checkout that contains a folder: the nearest ancestor with a `.git`.
 #[must_use]
 pub fn checkout_root(start: &Path) -> Option<PathBuf> {
     let mut folders = start.ancestors();
@@ -195,7 +194,7 @@ mod tests {
                 config.map(Path::new),
             )
         };
-        // A home that is a checkout itself.
+        // The home is itself a checkout.
         let paths = at("/repo", None);
         let found: Vec<bool> = paths
             .optional

@@ -1,4 +1,4 @@
-//! Prompts that a user replaced.
+//! Loads prompts that a user replaced.
 
 use drive_core::problem::{Kind, Problem};
 use drive_core::prompts::{LONGEST_TEMPLATE, Prompts};
@@ -6,11 +6,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Where they are, below the root of the caller's checkout.
+/// Their folder, relative to the root of the caller's checkout.
 pub const PROMPTS_FOLDER: &str = ".drive/prompts";
 
-/// The prompts in force for a checkout. Only the caller's own is asked: an agent can write in its
-/// sandbox, and must not write what the next one is told.
+/// Loads the prompts of a checkout. Only the caller's own checkout is read: an agent can write in
+/// its sandbox, and must not write the prompts of the next agent.
 pub fn load_prompts(checkout: &Path) -> Result<Prompts, Problem> {
     let folder = checkout.join(PROMPTS_FOLDER);
     let entries = match std::fs::read_dir(&folder) {
@@ -34,7 +34,7 @@ pub fn load_prompts(checkout: &Path) -> Result<Prompts, Problem> {
     Ok(prompts)
 }
 
-/// One byte more than allowed is enough to be refused.
+/// Reads one byte more than allowed, which is enough to detect a file that is too large.
 fn read(path: &Path) -> Result<String, Problem> {
     let file = File::open(path).map_err(|error| unreadable(path, error))?;
     if !file.metadata().is_ok_and(|about| about.is_file()) {

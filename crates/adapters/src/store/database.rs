@@ -13,14 +13,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Marks the file as ours (`PRAGMA application_id`): the ASCII letters `driv`.
+/// Marks the file as drive's (`PRAGMA application_id`): the ASCII letters `driv`.
 const APPLICATION_ID: i32 = 0x6472_6976;
 /// How long a writer waits for another process's transaction, which lasts milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
-/// The pause of one who was turned away and may not wait.
+/// The pause before a retry if SQLite refuses without waiting.
 const TURNED_AWAY: Duration = Duration::from_millis(5);
 
-/// The embedded database of one state directory. Any number of processes may have it open.
+/// The embedded database of one state directory. Any number of processes may open it.
 #[derive(Debug)]
 pub struct Database {
     connection: Mutex<Connection>,
@@ -29,7 +29,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens the database, creates it where there is none, and takes it forward to this version.
+    /// Opens the database, creates it if it is missing, and migrates it to this version.
     pub fn open(path: &Path) -> Result<Self, Problem> {
         make_private(path).map_err(|error| not_private(path, &error))?;
         let connection = Connection::open_with_flags(
@@ -54,7 +54,7 @@ impl Database {
         &self.path
     }
 
-    /// Runs `work` in one durable transaction: all of it, or nothing.
+    /// Runs `work` in one durable transaction.
     ///
     /// The transaction is immediate, so that what `work` reads cannot change before it writes.
     pub fn write<T>(
@@ -85,15 +85,15 @@ impl Database {
                 ..
             })
         ) {
-            // A quota is not seen before it is met. The next try finds room.
+            // A quota is only detected when it is reached. The next attempt finds space.
             self.reserve.give_up();
         }
         done
     }
 
-    /// The same without waiting for the disk: whoever opens the database sees it, also after this
-    /// process was killed; only a power cut may undo it, and then no process is left that it was
-    /// about. The next durable transaction makes it durable too.
+    /// Like `write`, but without waiting for the disk. All who open the database see the change,
+    /// even after this process was killed; only a power cut may undo it, and then the processes
+    /// that it concerns have ended too. The next durable transaction makes it durable.
     pub fn write_soon<T>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, Problem>,
@@ -126,7 +126,7 @@ impl Database {
             .map_err(|e| self.problem(e))
     }
 
-    /// Says what an SQLite error means for the user.
+    /// The problem of an SQLite error, in words for the user.
     pub fn problem(&self, error: rusqlite::Error) -> Problem {
         sql_problem(&self.path, error)
     }
@@ -136,22 +136,21 @@ impl Database {
         waits.map_err(|e| self.problem(e))?;
         self.read(|tx| self.refuse_foreign(tx))?;
         self.write_ahead()?;
-        // FULL makes each commit durable before the effect it announces is performed.
+        // FULL makes each commit durable before the effect that it announces is performed.
         let set = self
             .lock()
             .execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
         set.map_err(|e| self.problem(e))?;
         let have = schema_version(&self.lock()).map_err(|e| self.problem(e))?;
-        // Only a database that is behind is written to, and waited for.
+        // Only an outdated database is written, and may have to wait.
         if have == MIGRATIONS.len() {
             return Ok(());
         }
         self.write(|tx| self.migrate(tx))
     }
 
-    /// A write-ahead log lets readers and one writer work side by side. A new database is given one
-    /// by whoever opens it first, and SQLite turns the others away at once, however long they would
-    /// have waited.
+    /// Enables the write-ahead log, which allows readers beside one writer. The first process that opens a
+    /// new database enables it, and meanwhile SQLite refuses others at once, whatever their timeout.
     fn write_ahead(&self) -> Result<(), Problem> {
         let until = Instant::now() + BUSY_TIMEOUT;
         loop {
@@ -163,7 +162,7 @@ impl Database {
         }
     }
 
-    /// Refuses a file that is not ours, or that a newer drive has written.
+    /// Refuses a file that is not drive's, or that a newer drive wrote.
     fn refuse_foreign(&self, tx: &Transaction<'_>) -> Result<(), Problem> {
         let tables: i64 = tx
             .query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))
@@ -210,8 +209,8 @@ impl Database {
     }
 }
 
-/// Makes sure that only its owner can read the database, whatever the umask: it is created so, and
-/// SQLite gives its log and its index the mode of the database.
+/// Ensures that only its owner can read the database, whatever the umask: the file is created like
+/// that, and SQLite gives its log and its index the same permissions.
 fn make_private(path: &Path) -> io::Result<()> {
     let created = File::options()
         .write(true)
@@ -221,7 +220,7 @@ fn make_private(path: &Path) -> io::Result<()> {
     match created {
         Ok(_) => return Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        // SQLite says what is wrong with the folder.
+        // SQLite reports what is wrong with the folder.
         Err(_) => return Ok(()),
     }
     for ending in ["", "-wal", "-shm"] {
@@ -238,7 +237,7 @@ fn make_private(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Readable and writable by the owner alone.
+/// Readable and writable only by the owner.
 const PRIVATE: u32 = 0o600;
 
 fn not_private(path: &Path, error: &io::Error) -> Problem {
@@ -273,7 +272,7 @@ fn no_room(path: &Path) -> Problem {
     .hint("free some space, then run the command again")
 }
 
-/// Says what an SQLite error on the database at `path` means for the user.
+/// The problem of an SQLite error on the database at `path`, in words for the user.
 pub fn sql_problem(path: &Path, error: rusqlite::Error) -> Problem {
     let at = path.display();
     let code = error.sqlite_error_code();
@@ -287,7 +286,7 @@ pub fn sql_problem(path: &Path, error: rusqlite::Error) -> Problem {
              stay in git"
         )),
         Some(ErrorCode::DiskFull) => no_room(path),
-        // Opening it already takes a little room, and SQLite does not say that this was missing.
+        // Opening it needs a little space already, and SQLite does not report that it was missing.
         Some(ErrorCode::SystemIoFailure) if files::is_full(path) => no_room(path),
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             Problem::new(

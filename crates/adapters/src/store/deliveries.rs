@@ -7,7 +7,7 @@ use drive_engine::ports::Deliveries;
 use rusqlite::Transaction;
 use std::sync::Arc;
 
-/// Deliveries remembered: a forge sends again within days, and a busy one sends thousands a day.
+/// The number of stored deliveries: a forge repeats one within days, and a busy one sends thousands a day.
 const REMEMBERED: u32 = 20_000;
 
 /// The deliveries of one state directory.
@@ -17,7 +17,7 @@ pub struct SqliteDeliveries {
 }
 
 impl SqliteDeliveries {
-    /// The deliveries in this database.
+    /// The deliveries that are stored in this database.
     pub fn new(database: Arc<Database>) -> Self {
         Self { database }
     }

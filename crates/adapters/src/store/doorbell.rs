@@ -1,8 +1,8 @@
-//! Tells the owners of runs that another process delivered something, so that they do not wait for
-//! their next look at the journal.
+//! Notifies the owners of runs that another process delivered something, so that they need not wait
+//! for their next check of the journal.
 //!
-//! Whoever delivers opens a file beside the database for writing and closes it; owners watch that
-//! file with inotify. A ring that is lost costs the time until the next look, nothing else.
+//! The deliverer opens a file beside the database for writing and closes it; owners watch that file
+//! with inotify. A lost notification only delays them until the next check.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
@@ -14,7 +14,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
-/// Events of one file without its name are 16 bytes each.
+/// Events for a single file, without its name, have 16 bytes.
 const BUFFER: usize = 1024;
 
 fn bell_of(database: &Path) -> PathBuf {
@@ -23,7 +23,7 @@ fn bell_of(database: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Wakes every owner that listens.
+/// Notifies every listening owner.
 pub(super) fn ring(database: &Path) {
     if let Err(error) = touch(&bell_of(database)) {
         tracing::debug!(target: "drive::store", "cannot ring: {error}");
@@ -36,8 +36,8 @@ fn touch(bell: &Path) -> io::Result<()> {
     options.open(bell).map(drop)
 }
 
-/// Calls `wake` after each ring, until the answer is dropped. `None` where the file cannot be
-/// watched.
+/// Calls `wake` after each notification until the returned value is dropped. `None` if the file
+/// cannot be watched.
 pub(super) fn listen(database: &Path, wake: Box<dyn Fn() + Send>) -> Option<Listening> {
     let started = start(&bell_of(database), wake);
     if let Err(error) = &started {
@@ -72,7 +72,7 @@ fn hear(watch: &OwnedFd, stopped: &OwnedFd, wake: &dyn Fn()) {
             Err(Errno::INTR) => continue,
             Err(_) => return,
         }
-        // The other end of the pipe is closed once nobody listens.
+        // The other end of the pipe is closed when the listener is dropped.
         if !ready[1].revents().is_empty() {
             return;
         }
@@ -120,7 +120,7 @@ mod tests {
             .collect();
         ring(&database);
         let patience = Duration::from_secs(20);
-        // The second one's beginning may wake the first one as well.
+        // The start of the second listener may also wake the first.
         let mut woken = BTreeSet::new();
         while woken.len() < 2 {
             woken.insert(hears.recv_timeout(patience).unwrap());

@@ -17,7 +17,7 @@ pub struct SqliteForgeMemory {
 }
 
 impl SqliteForgeMemory {
-    /// The memory in this database.
+    /// The cache and budgets that are stored in this database.
     pub fn new(database: Arc<Database>) -> Self {
         Self { database }
     }
@@ -59,7 +59,7 @@ impl HttpCache for SqliteForgeMemory {
 
     fn store(&self, key: &CacheKey, answer: &CachedAnswer) -> Result<(), Problem> {
         self.write(|tx| {
-            // Replacing gives a new row number, so the smallest numbers are the oldest answers.
+            // A replaced row gets a new number, so the smallest numbers belong to the oldest answers.
             tx.execute(
                 "INSERT OR REPLACE INTO forge_answers (token, url, etag, value, next) VALUES (?1, ?2, ?3, ?4, ?5)",
                 (&key.token, &key.url, &answer.etag, &answer.value, &answer.next),
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(one.book_write("b", at(100)).unwrap(), Turn::Booked(at(100)));
     }
 
-    /// The same facts hold for what is kept in the database and in memory.
+    /// Both implementations, in the database and in memory, must satisfy the same tests.
     fn both(dir: &tempfile::TempDir) -> [Box<dyn Budgets>; 2] {
         [Box::new(open(dir)), Box::new(MemoryBudgets::default())]
     }

@@ -24,7 +24,7 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// The journal in this database.
+    /// The journal that is stored in this database.
     pub fn new(database: Arc<Database>) -> Self {
         Self { database }
     }
@@ -54,7 +54,7 @@ impl SqliteStore {
         Ok(Some((seq, state)))
     }
 
-    /// Only the holder of the newest lease may say what it says under one.
+    /// Checks that an event which claims a lease comes from the holder of the newest one.
     fn check_fence(&self, tx: &Transaction<'_>, append: &Append<'_>) -> Result<(), Problem> {
         let Some(token) = append.fence else {
             return Ok(());
@@ -83,8 +83,8 @@ impl SqliteStore {
         Ok(self.sql(current)? == Some(token.0))
     }
 
-    /// The state after an event and its place in the journal; no place for one that is there already.
-    /// Nothing is written.
+    /// The state after an event and its position in the journal; no position if the event is stored
+    /// already. Writes nothing.
     fn fold_in(
         &self,
         tx: &Transaction<'_>,
@@ -146,7 +146,7 @@ impl SqliteStore {
         self.mirror_timers(tx, run)
     }
 
-    /// Makes the outbox what the state says is pending.
+    /// Makes the outbox equal to the pending effects of the state.
     fn mirror_effects(&self, tx: &Transaction<'_>, run: &Run) -> Result<(), Problem> {
         let id = run.id.as_str();
         for key in self.effect_keys(tx, &run.id)? {
@@ -192,7 +192,7 @@ impl SqliteStore {
 impl Store for SqliteStore {
     fn append(&self, append: &Append<'_>, fold: Fold) -> Result<Appended, Problem> {
         let appended = self.append_all(std::slice::from_ref(append), fold)?.pop();
-        // Owners know what they deliver themselves.
+        // Owners know their own deliveries.
         if append.fence.is_none() {
             doorbell::ring(self.database.path());
         }
@@ -411,17 +411,17 @@ fn refused(why: &str) -> Problem {
     )
 }
 
-/// The answer for somebody who asks for a lease that is in good hands; `None` when it may be taken.
+/// The answer to a request for a lease that another live owner holds; `None` if the lease may be taken.
 fn still_held(
     holder: &str,
     until: &str,
     now: Timestamp,
     liveness: &dyn Fn(&Owner) -> Liveness,
 ) -> Option<LeaseAnswer> {
-    // An instant that cannot be read counts as run out.
+    // An unreadable time counts as expired.
     let expires_at: Timestamp = until.parse().ok()?;
-    // A holder that cannot be read, as a newer drive may have written it, is not proven dead: its
-    // lease runs out by itself.
+    // An unreadable holder, perhaps written by a newer drive, is not proven dead: its lease expires
+    // by itself.
     let (owner, lives) = match serde_json::from_str(holder) {
         Ok(owner) => {
             let lives = liveness(&owner);

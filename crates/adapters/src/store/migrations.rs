@@ -1,9 +1,9 @@
-//! The schema, as the ordered list of steps that lead to it.
+//! The database schema, as an ordered list of migrations.
 //!
-//! A step that has been released is never edited: a database remembers only how many it has taken.
-//! The number of steps is the schema version.
+//! A released migration is never edited: a database only stores how many were applied. The number
+//! of migrations is the schema version.
 
-/// Each step takes the database one version forward.
+/// Each migration moves the database one version forward.
 pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("schema/0001_journal.sql"),
     include_str!("schema/0002_local_forge.sql"),

@@ -9,7 +9,7 @@ use drive_engine::ports::{Clock, KeptNudge, NudgeLog, Nudges};
 use rusqlite::{Row, Transaction};
 use std::sync::Arc;
 
-/// Nudges kept: each is read within a poll or two, and a lost one costs time only.
+/// The number of stored nudges: each is read within a poll or two, and a lost one only costs time.
 const KEPT: u32 = 1_000;
 
 /// The nudges of one state directory.

@@ -1,4 +1,4 @@
-//! Room on the disk that only drive's own records use, so that a full disk loses no verdict.
+//! Reserves disk space for drive's own records, so that a full disk loses no verdict.
 
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use std::fs::{self, File};
@@ -6,25 +6,25 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The file, in the state directory.
+/// The name of the file in the state directory.
 const NAME: &str = "reserve";
-/// How much is kept back: thousands of events, or dozens of reports.
+/// The size of the reserve: thousands of events, or dozens of reports.
 const SIZE: u64 = 8 << 20;
-/// With less than this the disk counts as full for records.
+/// With less free space than this, the disk counts as full for records.
 const LITTLE: u64 = 4 << 20;
-/// With this much the room is taken, also again.
+/// With at least this much free space, the reserve is taken or restored.
 const PLENTY: u64 = 8 * SIZE;
 
-/// The reserved room of one state directory. Every process may give it up, and take it again.
+/// The reserved space of one state directory. Every process may release it, and take it again.
 #[derive(Debug)]
 pub struct Reserve {
     path: PathBuf,
-    /// Whether this process saw that it is there.
+    /// Whether this process saw that the reserve exists.
     is_held: AtomicBool,
 }
 
 impl Reserve {
-    /// The room that is reserved in this state directory; nothing is done yet.
+    /// The reserve of this state directory. This does not take it yet.
     pub fn of(state: &Path) -> Self {
         Self {
             path: state.join(NAME),
@@ -32,8 +32,8 @@ impl Reserve {
         }
     }
 
-    /// Before a record is written: gives the room up where hardly any is left, and takes it where there is
-    /// plenty. A file system that cannot tell or reserve is left as it is.
+    /// Called before a record is written: releases the reserve if there is hardly any free space, and takes
+    /// it if there is plenty. Does nothing if the file system cannot report free space or reserve it.
     pub fn make_room(&self) {
         let Some(free) = self.path.parent().and_then(free) else {
             return;
@@ -45,7 +45,7 @@ impl Reserve {
         }
     }
 
-    /// Gives the room up, and tells whether there was some.
+    /// Releases the reserve, and returns whether there was one.
     pub fn give_up(&self) -> bool {
         self.is_held.store(false, Ordering::Relaxed);
         fs::remove_file(&self.path).is_ok()
@@ -64,14 +64,14 @@ impl Reserve {
             .open(&self.path)?;
         let taken = fallocate(&file, FallocateFlags::empty(), 0, SIZE);
         if taken.is_err() {
-            // Half of it is no reserve.
+            // An incomplete file is no reserve.
             let _ = fs::remove_file(&self.path);
         }
         Ok(taken?)
     }
 }
 
-/// The bytes that this user may still write there.
+/// The number of bytes that this user may still write there.
 fn free(folder: &Path) -> Option<u64> {
     let about = statvfs(folder).ok()?;
     Some(about.f_bavail.saturating_mul(about.f_frsize))

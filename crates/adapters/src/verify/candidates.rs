@@ -7,16 +7,15 @@ use drive_engine::verify::{Candidates, Merging};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Facts about commits, from git. Moves no ref. A merge that applies leaves its objects in the
-/// repository, where git's own clean-up takes them once no workspace pins them; one that does not
-/// apply leaves nothing.
+/// Reads facts about commits from git, and moves no ref. A merge that succeeds leaves objects in
+/// the repository, which git removes once no workspace pins them; a failed merge leaves nothing.
 pub struct GitCandidates {
     git: Git,
     scratch: PathBuf,
 }
 
 impl GitCandidates {
-    /// Candidates whose trial merges leave their objects below `scratch`, a folder that exists.
+    /// Reads candidates; trial merges store their objects below the existing folder `scratch`.
     pub fn new(git: Git, scratch: &Path) -> Self {
         Self {
             git,
@@ -24,7 +23,7 @@ impl GitCandidates {
         }
     }
 
-    /// The merge with its objects in a folder of its own, not in the caller's repository.
+    /// Tries the merge with a separate folder for its objects, not in the caller's repository.
     fn try_merge(&self, common_dir: &Path, base: &str, head: &str) -> Result<Answer, Problem> {
         let own = OwnObjects::make(&self.scratch)?;
         let call = self
@@ -38,7 +37,7 @@ impl GitCandidates {
         merge_tree(call, base, head).run()
     }
 
-    /// Why there is nothing to merge over: a history that is not here, or none at all.
+    /// The problem of commits without a common ancestor: the history is incomplete here, or there is none.
     fn unrelated(&self, repo: &Path, base: &str, head: &str) -> Result<Problem, Problem> {
         let shallow = self
             .git
@@ -75,7 +74,8 @@ impl Candidates for GitCandidates {
         if self.git.merge_base(place, base, head)?.is_none() {
             return Err(self.unrelated(repo, base, head)?);
         }
-        // In the git folder: git before 2.41 reads the attributes of a checkout it is in.
+        // The call runs in the git folder, because git before 2.41 reads the attributes of the
+        // checkout it runs in.
         let common_dir = self.git.discover(repo)?.common_dir;
         let tried = self.try_merge(&common_dir, base, head)?;
         if let Trial::Conflicts(files) = Trial::read(&tried)? {
@@ -120,7 +120,7 @@ impl Candidates for GitCandidates {
     }
 }
 
-/// A folder for objects nobody needs afterwards.
+/// A folder for objects that are not needed afterwards.
 struct OwnObjects(PathBuf);
 
 impl OwnObjects {
@@ -141,7 +141,7 @@ impl OwnObjects {
 
 impl Drop for OwnObjects {
     fn drop(&mut self) {
-        // What stays is a few small files in the state directory.
+        // If this fails, a few small files remain in the state directory.
         let _ = files::remove_tree(&self.0);
     }
 }

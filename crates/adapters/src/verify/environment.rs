@@ -1,5 +1,5 @@
-//! The environment of a stage: `PATH`, a private home, how the network is reached, what its route
-//! passes, and nothing else of the caller's.
+//! The environment of a stage: `PATH`, a private home, the network settings, the variables that its
+//! route passes, and nothing else of the caller's.
 
 use crate::Environment;
 use crate::environment::{HOME, PATH};
@@ -8,8 +8,8 @@ use drive_core::verify::Rules;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Where tool chains live when their variable does not say, relative to the user's real home. Their
-/// programs are shared and cannot be written by a stage.
+/// Default folders of tool chains, relative to the user's real home, for when their variable is
+/// unset. Stages share their programs and cannot write them.
 const TOOLCHAINS: [(&str, &str); 7] = [
     ("RUSTUP_HOME", ".rustup"),
     ("CARGO_HOME", ".cargo"),
@@ -20,11 +20,11 @@ const TOOLCHAINS: [(&str, &str); 7] = [
     ("ASDF_DATA_DIR", ".asdf"),
 ];
 
-/// Tool chains whose place only their variable tells.
+/// Tool chains that are only found by their variable.
 const PASSED_ON: [&str; 4] = ["GOROOT", "JAVA_HOME", "RUSTUP_TOOLCHAIN", "TZ"];
 
-/// The same in every stage whose route does not say otherwise. Whether output is coloured is the
-/// project's own choice: it is not written to a terminal.
+/// Variables that are the same in every stage, unless its route changes them. The project decides
+/// whether its output is coloured: it is not written to a terminal.
 const FIXED: [(&str, &str); 4] = [
     ("CI", "true"),
     ("LANG", "C.UTF-8"),
@@ -32,13 +32,13 @@ const FIXED: [(&str, &str); 4] = [
     ("PYTHONDONTWRITEBYTECODE", "1"),
 ];
 
-/// The folders programs are looked up in. All are absolute, so none is one of the candidate's.
+/// The folders in which programs are searched. All are absolute, so none belongs to the candidate.
 pub(super) fn search_path(environment: &Environment) -> Vec<PathBuf> {
     let path = environment.get(PATH).unwrap_or_default();
     std::env::split_paths(path).collect()
 }
 
-/// The folders of tool chains that the environment of a stage names.
+/// The tool chain folders in the environment of a stage.
 pub(super) fn toolchains(pairs: &[(OsString, OsString)]) -> Vec<PathBuf> {
     let names = TOOLCHAINS
         .map(|(name, _)| name)
@@ -78,14 +78,14 @@ pub(super) fn stage(environment: &Environment, tmp: &Path) -> Vec<(OsString, OsS
     pairs
 }
 
-/// The variables of the user's environment that routes pass.
+/// The variables of the user's environment that routes pass to stages.
 pub(super) fn passed(environment: &Environment, rules: &Rules) -> Vec<(OsString, OsString)> {
     let names = rules.passed_variables().into_iter();
     let pairs = names.filter_map(|name| Some((name.into(), environment.get(name)?.to_owned())));
     pairs.collect()
 }
 
-/// Files with the certificates of the network, which a stage must be able to read.
+/// Certificate files of the network, which a stage must be able to read.
 pub(super) fn certificates(pairs: &[(OsString, OsString)]) -> Vec<PathBuf> {
     let named = pairs
         .iter()
@@ -94,8 +94,8 @@ pub(super) fn certificates(pairs: &[(OsString, OsString)]) -> Vec<PathBuf> {
     paths.filter(|path| path.is_absolute()).collect()
 }
 
-/// Lets cargo keep its registry inside the private folder when the shared one, which no stage can
-/// write, lacks a crate that the candidate's lock file names; else no network is asked for one.
+/// Lets cargo keep its registry inside the private folder if the shared one, which no stage can
+/// write, lacks a crate of the candidate's lock file. Otherwise cargo needs no network for crates.
 pub(super) fn settle_cargo(pairs: &mut Vec<(OsString, OsString)>, locks: &[PathBuf], tmp: &Path) {
     let shared = pairs
         .iter()
@@ -127,7 +127,7 @@ fn has_all_crates(cargo_home: &Path, locks: &[PathBuf]) -> bool {
     })
 }
 
-/// The archive names of all crates that a lock file takes from a registry.
+/// The archive names of all registry crates in a lock file.
 fn crates_of(lock: &str) -> Vec<String> {
     let Ok(lock) = lock.parse::<toml::Table>() else {
         return Vec::new();

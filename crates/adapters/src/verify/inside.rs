@@ -1,9 +1,9 @@
-//! Checks that a path stays inside the workspace, links resolved.
+//! Checks that a path stays inside the workspace after links are resolved.
 
 use drive_core::problem::{Kind, Problem};
 use std::path::{Component, Path, PathBuf};
 
-/// The folder `dir` of a workspace.
+/// The path of the folder `dir` in a workspace.
 pub(super) fn folder(workspace: &Path, dir: &str) -> Result<PathBuf, Problem> {
     let real = real_inside(workspace, &workspace.join(dir), dir)?;
     if real.is_dir() {
@@ -15,8 +15,8 @@ pub(super) fn folder(workspace: &Path, dir: &str) -> Result<PathBuf, Problem> {
     ))
 }
 
-/// The program a stage names: a plain name is left to `path` (the folders of `PATH`); a path must lie
-/// inside the workspace, or be what a plain name would have found.
+/// The program of a stage. A plain name is searched in `path` (the folders of `PATH`); a path must
+/// be inside the workspace, or be what a plain name would have found.
 pub(super) fn program(
     workspace: &Path,
     cwd: &Path,

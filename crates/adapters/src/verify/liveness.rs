@@ -1,5 +1,5 @@
-//! Liveness of a verification: it holds a lock on its own file, which the kernel releases when it
-//! dies.
+//! Liveness of a verification: each verification locks its own file, and the kernel releases the
+//! lock when the process dies.
 
 use drive_core::ids::RunId;
 use drive_core::problem::{Kind, Problem};
@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often a lock is tried that only a look at it can hold.
+/// How often to try a lock that only a short check by another process can hold.
 const ATTEMPTS: u32 = 200;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(10);
 
@@ -21,7 +21,7 @@ pub(super) struct Liveness {
     dir: PathBuf,
 }
 
-/// Held while the verification lives; its file goes with it, unless something was left behind.
+/// Held while the verification is alive. Its file is removed with it, unless remains need a sweep.
 pub(super) struct Alive {
     path: PathBuf,
     file: File,
@@ -29,12 +29,12 @@ pub(super) struct Alive {
 }
 
 impl Alive {
-    /// The locked file: no stage can reach it.
+    /// The locked file, which no stage can reach.
     pub(super) fn file(&self) -> &File {
         &self.file
     }
 
-    /// Gives the lock back and leaves the file: the run counts as dead, and a sweep cleans up after it.
+    /// Releases the lock and leaves the file: the run counts as dead, and a sweep cleans up after it.
     pub(super) fn leave_rest(mut self) {
         self.leaves_rest = true;
     }
@@ -43,20 +43,20 @@ impl Alive {
 impl Drop for Alive {
     fn drop(&mut self) {
         if !self.leaves_rest {
-            // A stray file is harmless: without its lock the run counts as dead.
+            // A remaining file is harmless: without its lock the run counts as dead.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
 impl Liveness {
-    /// Lock files in `dir`, which exists.
+    /// Uses lock files in the existing folder `dir`.
     pub(super) fn new(dir: PathBuf) -> Self {
         Self { dir }
     }
 
-    /// Takes the lock of a run. A sweep may look at the file in the same moment, and may even have
-    /// taken it for a dead one's and removed it: then it is made again.
+    /// Takes the lock of a run. A sweep may check the file at the same moment, and may even have
+    /// removed it as a dead run's: then it is created again.
     pub(super) fn hold(&self, run: &RunId) -> Result<Alive, Problem> {
         let path = self.path(run);
         let failed = |error: io::Error| {
@@ -82,12 +82,12 @@ impl Liveness {
         Err(failed(io::Error::from(io::ErrorKind::WouldBlock)))
     }
 
-    /// Whether a run lives; runs that are no verifications are not ours to judge.
+    /// Whether a run is alive; unknown for runs that are not verifications.
     pub(super) fn owner(&self, run: &RunId) -> OwnerState {
         let path = self.path(run);
         let file = match File::options().read(true).open(&path) {
             Ok(file) => file,
-            // Not a verification's, or already cleaned up after.
+            // It is not a verification, or was cleaned up already.
             Err(_) => return OwnerState::Unknown,
         };
         match flock(&file, FlockOperation::NonBlockingLockShared) {
@@ -97,7 +97,7 @@ impl Liveness {
         }
     }
 
-    /// Runs whose file is there although nobody holds it.
+    /// Runs whose lock file exists although no process holds it.
     pub(super) fn dead(&self) -> Vec<RunId> {
         let entries = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
         entries
@@ -109,13 +109,13 @@ impl Liveness {
             .collect()
     }
 
-    /// Forgets a run that is dead and cleaned up after.
+    /// Removes the lock file of a dead run after the cleanup.
     pub(super) fn forget(&self, run: &RunId) {
         let path = self.path(run);
         let Ok(file) = File::options().read(true).open(&path) else {
             return;
         };
-        // Whoever holds the lock is alive after all.
+        // If a process holds the lock, the run is alive after all.
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
             let _ = std::fs::remove_file(&path);
         }
@@ -126,7 +126,7 @@ impl Liveness {
     }
 }
 
-/// Whether the file is still the one of that name.
+/// Whether the open file is still the one at this path.
 fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), path.symlink_metadata()) {
         (Ok(held), Ok(named)) => (held.dev(), held.ino()) == (named.dev(), named.ino()),
@@ -170,7 +170,7 @@ mod tests {
         );
         liveness.forget(&run);
         assert_eq!(liveness.dead(), Vec::<RunId>::new());
-        // One that could not remove everything is cleaned up after like a dead one.
+        // A run that could not remove everything is cleaned up like a dead one.
         liveness.hold(&run).unwrap().leave_rest();
         assert_eq!(liveness.dead(), [run]);
     }

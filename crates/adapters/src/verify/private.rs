@@ -1,12 +1,12 @@
-//! Paths that no stage may read even where a folder that is shown holds them: a candidate is
-//! untrusted code and could send what it reads over the network.
+//! Paths that no stage may read, even inside a visible folder: a candidate is untrusted code, and
+//! could send what it reads over the network.
 
 use std::path::{Path, PathBuf};
 
-/// Passwords inside the folders of tool chains, relative to `CARGO_HOME` and the like.
+/// Files with credentials inside the folders of tool chains, relative to `CARGO_HOME` and the like.
 const IN_TOOLCHAINS: [&str; 2] = ["credentials", "credentials.toml"];
 
-/// The home, the state directory, and passwords in the folders of tool chains.
+/// The home, the state directory, and credentials in the folders of tool chains.
 pub(super) fn hidden(home: Option<&Path>, state: &Path, toolchains: &[PathBuf]) -> Vec<PathBuf> {
     let passwords = toolchains
         .iter()

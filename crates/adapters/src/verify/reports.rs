@@ -6,42 +6,42 @@ use drive_core::verify::{Overall, VerdictKey, Verification, passed};
 use drive_engine::verify::{KeptReports, Reports};
 use std::path::{Path, PathBuf};
 
-/// The folder beside the reports that finds a pass by what passed.
+/// The folder beside the reports that maps passed commits to their report.
 const PASSES: &str = "passed-verifications";
-/// The folder beside the reports that finds a verdict by what it depends on.
+/// The folder beside the reports that maps the inputs of a verdict to its report.
 const KNOWN: &str = "known-verdicts";
-/// How many verdicts are kept there at most.
+/// The maximum number of stored verdicts.
 const MOST_KNOWN: usize = 10_000;
 
-/// The length of an id up to its minute: `r20261101-1200`.
+/// The length of an id up to its minute, such as `r20261101-1200`.
 const MINUTE: usize = 14;
 
-/// Reports as files, one a run.
+/// Reports as files, one per run.
 pub struct FileReports {
     dir: PathBuf,
 }
 
 impl FileReports {
-    /// Reports in `dir`, which exists.
+    /// Uses reports in the existing folder `dir`.
     pub fn new(dir: &Path) -> Self {
         Self {
             dir: dir.to_path_buf(),
         }
     }
 
-    /// The latest report by which `head` passed, merged into `base`.
+    /// The latest report in which `head`, merged into `base`, passed.
     pub fn passed(&self, head: &CommitSha, base: &CommitSha) -> Option<Verification> {
         let run = std::fs::read_to_string(self.pass_path(head, base)).ok()?;
         let report = self.load(&RunId::new(run))?;
         passed(&report, head, base).is_some().then_some(report)
     }
 
-    /// How many bytes a report takes.
+    /// The size of a report in bytes.
     pub fn size(&self, run: &RunId) -> u64 {
         self.path(run).metadata().map_or(0, |found| found.len())
     }
 
-    /// Deletes a report. What passed by it has to be verified again.
+    /// Deletes a report. Commits that passed in it must be verified again.
     pub fn remove(&self, run: &RunId) -> Result<(), Problem> {
         let path = self.path(run);
         files::remove_file(&path).map_err(|error| {
@@ -58,7 +58,7 @@ impl FileReports {
         self.dir.with_file_name(PASSES)
     }
 
-    /// Holds the id of the run; the report itself says whether it is true.
+    /// The file with the id of the run; the report itself proves the pass.
     fn pass_path(&self, head: &CommitSha, base: &CommitSha) -> PathBuf {
         self.passes().join(format!("{head}-{base}"))
     }
@@ -67,7 +67,7 @@ impl FileReports {
         self.dir.with_file_name(KNOWN).join(key.to_string())
     }
 
-    /// Drops all verdicts once there are very many: they are only reached again.
+    /// Drops all verdicts when there are too many: they can be computed again.
     fn forget_known(folder: &Path) -> std::io::Result<()> {
         let known: Vec<PathBuf> = std::fs::read_dir(folder)?
             .filter_map(|entry| Some(entry.ok()?.path()))
@@ -85,7 +85,8 @@ impl FileReports {
         };
         let path = self.pass_path(head, base);
         if passed(report, head, base).is_none() {
-            // A later verdict on the same replaces an earlier one; the head alone is another thing.
+            // A later verdict on the same merge replaces an earlier one; a verdict on the head
+            // alone does not.
             let is_verdict = matches!(report.overall, Overall::Fail | Overall::Timeout);
             return if is_verdict && candidate.merged_tree_sha.is_some() {
                 files::remove_file(&path)
@@ -112,7 +113,7 @@ impl Reports for FileReports {
         let write = || files::replace(&path, &text).and_then(|()| self.note_pass(report));
         let reserve = Reserve::of(self.dir.parent().unwrap_or(&self.dir));
         let written = write().or_else(|error| {
-            // A verdict is what the room is kept for.
+            // The space is reserved for verdicts.
             if reserve.give_up() {
                 write()
             } else {
@@ -156,7 +157,7 @@ impl KeptReports for FileReports {
             .filter_map(|name| Some(name.strip_suffix(".json")?.to_owned()))
             .collect();
         runs.sort_unstable_by(|one, other| other.cmp(one));
-        // Ids begin with their minute; within one, only the reports tell the order.
+        // Ids begin with their minute; within a minute, only the reports show the order.
         let minute = |run: &str| run.get(..MINUTE).map(str::to_owned);
         let last = most.checked_sub(1).and_then(|at| minute(runs.get(at)?));
         let same = runs.iter().skip(most);
@@ -173,7 +174,7 @@ impl KeptReports for FileReports {
     fn load(&self, run: &RunId) -> Option<Verification> {
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
         if !run.as_str().chars().all(is_plain) {
-            // An id that a person typed is not a path.
+            // An id typed by a person must not be used as a path.
             return None;
         }
         let text = std::fs::read(self.path(run)).ok()?;

@@ -1,8 +1,8 @@
-//! A seal over the tracked files of a workspace: taken before the first stage, checked after each.
+//! A seal over the tracked files of a workspace: taken before the first stage, and checked after each.
 //!
-//! The kernel's change time of a file cannot be set back by a stage, so an unchanged stat means an
-//! unchanged file; everything else is hashed and compared with the commit. The tree's own
-//! bookkeeping (index, flags, modification times) is never asked.
+//! A stage cannot set back the kernel's change time of a file, so an unchanged stat means an
+//! unchanged file; everything else is hashed and compared with the commit. The workspace's own
+//! metadata (index, flags, modification times) is never trusted.
 
 use crate::git::{Git, Touches};
 use drive_core::problem::{Kind, Problem};
@@ -20,21 +20,21 @@ use std::path::{Path, PathBuf};
 /// A change within this time of the seal may not show in the change time: such a file is hashed.
 const RACY_NANOS: i128 = 50_000_000;
 
-/// One tracked file as it was right after the checkout.
+/// A tracked file as it was right after the checkout.
 struct Entry {
     path: PathBuf,
     kind: EntryKind,
     stat: Stat,
-    /// When its content was known to be the commit's, by the disk's clock.
+    /// When its content was last known to be the commit's, by the disk's clock.
     known_at: i128,
 }
 
 enum EntryKind {
-    /// A regular file whose content is the blob's.
+    /// A regular file with the content of the blob.
     Blob { oid: String },
-    /// A regular file that the checkout converted, such as line ends: the hash of what it wrote.
+    /// A regular file that the checkout converted, e.g. its line ends, with the hash of the result.
     Converted { hash: [u8; 32] },
-    /// A link to this target.
+    /// A link with its target.
     Link { target: PathBuf },
 }
 
@@ -63,7 +63,7 @@ impl Stat {
     }
 }
 
-/// One line of the commit's tree.
+/// An entry of the commit's tree.
 pub(super) struct TreeEntry {
     pub(super) path: PathBuf,
     pub(super) mode: u32,
@@ -80,7 +80,7 @@ pub(super) fn load_tree(git: &Git, repo: &Path, commit: &str) -> Result<Vec<Tree
     Ok(answer.fields().filter_map(tree_entry).collect())
 }
 
-/// `100644 blob OID    SIZE<tab>PATH`
+/// Parses `100644 blob OID    SIZE<tab>PATH`.
 fn tree_entry(row: &[u8]) -> Option<TreeEntry> {
     let tab = row.iter().position(|&b| b == b'\t')?;
     let (head, path) = row.split_at(tab);
@@ -108,8 +108,8 @@ const LINK: u32 = 0o120_000;
 const SUBMODULE: u32 = 0o160_000;
 
 impl Seal {
-    /// Seals a fresh checkout. `clock` is a file of ours that no stage can touch: it tells the time
-    /// as the disk writes it.
+    /// Seals a fresh checkout. `clock` is a file that no stage can touch: it yields the time as the
+    /// disk records it.
     pub(super) fn take(
         root: &Path,
         repo: &Path,
@@ -157,8 +157,8 @@ impl Seal {
         })
     }
 
-    /// What is not as it was sealed. What had to be hashed and is still the same is known again from
-    /// now on, so that the next check need not hash it.
+    /// The paths that differ from the seal. If a hashed file is unchanged, this is recorded, so
+    /// that the next check need not hash it again.
     pub(super) fn broken(&mut self, git: &Git, clock: &File) -> Result<Vec<String>, Problem> {
         let now = disk_time(clock).map_err(|error| {
             Problem::new(
@@ -169,7 +169,7 @@ impl Seal {
         })?;
         let mut broken: BTreeSet<String> = BTreeSet::new();
         for folder in &self.folders {
-            // A link in place of a folder would let every file below it live elsewhere.
+            // If a link replaces a folder, every file below it could be elsewhere.
             let is_folder = self
                 .root
                 .join(folder)
@@ -194,7 +194,7 @@ impl Seal {
         let hashes = self.hashes(git, suspects.iter().map(|(index, ..)| *index))?;
         let mut hashes = hashes.lines();
         for (index, stat, oid) in suspects {
-            // A file that cannot be read any more ends the list early: it and the rest are altered.
+            // An unreadable file ends the list early: it and the following ones count as altered.
             if hashes.next() == Some(oid) {
                 settled.push((index, stat));
             } else {
@@ -219,7 +219,7 @@ impl Seal {
             return Look::Untouched;
         }
         let is_same = match &entry.kind {
-            // Its kind, or whether it can be executed.
+            // Its kind or its executable bit changed.
             _ if entry.stat.mode & 0o170_100 != stat.mode & 0o170_100 => false,
             EntryKind::Link { target } => std::fs::read_link(&full).is_ok_and(|now| now == *target),
             EntryKind::Converted { .. } if entry.stat.size != stat.size => false,
@@ -234,7 +234,7 @@ impl Seal {
         }
     }
 
-    /// What git calls the content of these entries, one a line.
+    /// Git's hashes of the contents of these entries, one per line.
     fn hashes(&self, git: &Git, entries: impl Iterator<Item = usize>) -> Result<String, Problem> {
         let mut list = Vec::new();
         for index in entries {
@@ -255,22 +255,22 @@ impl Seal {
 }
 
 enum Look<'a> {
-    /// Nothing was done to it.
+    /// The file was not changed.
     Untouched,
-    /// Something was, and its content is still the same.
+    /// The file was touched, and its content is still the same.
     Same(Stat),
-    /// It is another one.
+    /// The file was altered.
     Altered,
-    /// Only git can tell.
+    /// Only git can decide.
     Suspect { stat: Stat, oid: &'a str },
 }
 
-/// A name with a line end cannot be in a list of lines.
+/// Whether the path can be in a list of lines: it contains no line break.
 fn is_askable(path: &Path) -> bool {
     !path.as_os_str().as_bytes().contains(&b'\n')
 }
 
-/// Now, as the disk writes it.
+/// The current time, as the disk records it.
 fn disk_time(clock: &File) -> io::Result<i128> {
     let now = Timespec {
         tv_sec: 0,

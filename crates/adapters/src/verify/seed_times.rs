@@ -1,6 +1,6 @@
-//! Seeded caches are worth something only where sources do not look newer than what was built from
-//! them. A fresh checkout makes every file new, so files that are the same in the caller's checkout
-//! get the time they have there.
+//! Aligns file times for seeded caches, which are only useful if sources do not look newer than
+//! what was built from them. A fresh checkout makes every file new, so files that are identical in
+//! the caller's checkout get their time from there.
 
 use super::seal::TreeEntry;
 use crate::git::{Git, Touches};
@@ -11,8 +11,8 @@ use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Gives the files of `workspace` the times of the same files in the caller's checkout. A file that
-/// differs there, or is not clean, keeps its new time and is built again.
+/// Gives the files of `workspace` the times of identical files in the caller's checkout. A file
+/// that differs there, or has changes, keeps its new time and is built again.
 pub(super) fn align(
     git: &Git,
     checkout: &Path,
@@ -33,7 +33,7 @@ pub(super) fn align(
     for file in tree {
         let same = staged.get(&file.path) == Some(&file.oid) && !dirty.contains(&file.path);
         if same {
-            // A time that cannot be set costs a rebuild, nothing else.
+            // If a time cannot be set, that only costs a rebuild.
             let _ = copy_time(&checkout.join(&file.path), &workspace.join(&file.path));
         }
     }

@@ -1,7 +1,7 @@
 //! The helper for services: starts them, runs a command beside them, and ends them.
 //!
-//! It runs inside the containment of its stage, so that the command meets the services on its own
-//! loopback, and the bounds of the stage are theirs.
+//! It runs inside the containment of its stage, so that the command reaches the services on its own
+//! loopback, and the limits of the stage apply to them.
 
 use super::started::{Ends, LOOK_AGAIN, Started, taken_port};
 use drive_core::verify::{SERVICE_FAILED, SERVICE_PREFIX, SERVICE_WAITING, Service, text};
@@ -13,22 +13,22 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The first argument that asks the binary to be the helper.
+/// The hidden first argument that makes the binary this helper.
 pub const SERVICES: &str = "__services";
 
-/// How much of a service's output is shown when something failed.
+/// How many bytes of a service's output are shown after a failure.
 const SHOWN: usize = 16 * 1024;
-/// How long services may take to end after TERM, all together: their work is done.
+/// How long all services together may take to end after TERM: their work is done.
 const GRACE: Duration = Duration::from_secs(2);
-/// When it is told that a service is still waited for.
+/// After this time, a message reports that a service is not ready yet.
 const TOLD_AFTER: Duration = Duration::from_secs(1);
-/// How shells report a program that does not exist, and one that cannot run.
+/// The exit codes of shells for a missing program, and for one that cannot run.
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
-/// What shells add to the number of a signal.
+/// The number that shells add to that of a signal.
 const SIGNALLED: i32 = 128;
 
-/// Becomes the helper when the arguments ask for it: `__services --services JSON -- PROGRAM ARG…`.
+/// Runs the helper if the arguments ask for it: `__services --services JSON -- PROGRAM ARG…`.
 pub fn services_if_asked(arguments: &[OsString]) -> Option<ExitCode> {
     if arguments.get(1)? != SERVICES {
         return None;
@@ -49,7 +49,7 @@ fn parse(arguments: &[OsString]) -> Option<(Vec<Service>, &[OsString])> {
     is_right.then_some((services, command))
 }
 
-/// Runs the command beside the services; its exit code is the helper's.
+/// Runs the command beside the services. Its exit code is the helper's.
 fn beside(services: &[Service], command: &[OsString]) -> ExitCode {
     let mut running = Vec::new();
     for service in services {
@@ -78,14 +78,14 @@ fn beside(services: &[Service], command: &[OsString]) -> ExitCode {
     }
 }
 
-/// A service that is up, and the end of what it printed.
+/// A running service, and the end of its output.
 struct Running {
     name: String,
     started: Started,
     output: Tail,
 }
 
-/// A service that did not come up.
+/// A service that failed to start.
 struct Down {
     reason: String,
     code: ExitCode,
@@ -161,7 +161,7 @@ fn how(status: ExitStatus) -> String {
     }
 }
 
-/// Ends services. What they printed is shown where something failed.
+/// Ends services. After a failure, their output is shown.
 fn end(mut running: Vec<Running>, shows_output: bool) {
     let early: Vec<Option<ExitStatus>> = running
         .iter_mut()
@@ -172,7 +172,7 @@ fn end(mut running: Vec<Running>, shows_output: bool) {
     }
     let deadline = Instant::now() + GRACE;
     for (mut one, early) in running.into_iter().zip(early) {
-        // However it ends: the command beside it is what is judged.
+        // How it ends does not matter: only the command is judged.
         let left = deadline.saturating_duration_since(Instant::now());
         let _ = one.started.ended_within(left);
         if shows_output {
@@ -194,22 +194,22 @@ fn run(command: &[OsString]) -> io::Result<ExitStatus> {
     Command::new(&command[0])
         .args(&command[1..])
         .stdin(Stdio::null())
-        // What it does to its own group must not meet this helper.
+        // Signals that it sends to its own group must not reach this helper.
         .process_group(0)
         .status()
 }
 
-/// Ends as the command did.
+/// Ends in the same way as the command.
 fn code_of(status: ExitStatus) -> ExitCode {
     if let Some(signal) = status.signal().and_then(Signal::from_named_raw) {
-        // Where it does not end this process, the code says it as a shell would.
+        // If the signal does not end this process, it exits with the code that a shell would use.
         let _ = kill_process(getpid(), signal);
     }
     let code = match (status.code(), status.signal()) {
         (Some(code), _) => code,
         (None, signal) => SIGNALLED + signal.unwrap_or(0),
     };
-    // A code that does not fit is not 0.
+    // An exit code that does not fit must not become 0.
     ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
 }
 
@@ -221,7 +221,7 @@ fn say(reason: &str) {
     let _ = writeln!(io::stderr(), "{SERVICE_PREFIX}{reason}");
 }
 
-/// The end of what is written to it.
+/// Keeps the end of what is written to it.
 #[derive(Clone, Default)]
 struct Tail(Arc<Mutex<Vec<u8>>>);
 
@@ -238,7 +238,7 @@ impl Write for Tail {
         kept.extend_from_slice(bytes);
         let over = kept.len().saturating_sub(SHOWN);
         if over > 0 {
-            // Whole lines only: the rest of one may be the rest of something that is hidden.
+            // Keeps whole lines only: the rest of a line may be a part of a secret.
             let line = kept[over..].iter().position(|byte| *byte == b'\n');
             let end = line.map_or(kept.len(), |end| over + end + 1);
             kept.drain(..end);

@@ -11,18 +11,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often a full house is looked at again.
+/// The interval at which slots are checked while all are taken.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// The limit on verifications at once: one lock file a slot. The kernel gives a slot back when its
-/// holder dies, however it dies.
+/// The limit on simultaneous verifications: one lock file per slot. The kernel releases a slot when
+/// its holder dies.
 pub struct FileSlots {
     dir: PathBuf,
     clock: Arc<dyn Clock>,
 }
 
 impl FileSlots {
-    /// Slots as files in `dir`, which exists.
+    /// Uses slots as files in the existing folder `dir`.
     pub fn new(dir: &Path, clock: Arc<dyn Clock>) -> Self {
         Self {
             dir: dir.to_path_buf(),

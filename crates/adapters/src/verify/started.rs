@@ -1,4 +1,4 @@
-//! A program that was started and is waited for until it is ready, inside the containment of a stage.
+//! Starts a program inside the containment of a stage, and waits until it is ready.
 
 use drive_core::verify::{LineWatch, Ready, http_is_ready};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -12,23 +12,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often readiness is looked for.
+/// The interval at which readiness is checked.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// How long one connection may take.
+/// The timeout of one connection.
 const CONNECTION: Duration = Duration::from_secs(2);
-/// How long output that somebody still holds is read.
+/// How long to read output while another process keeps the pipe open.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// Who is ended with a program.
+/// Which processes are ended with a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// It alone: what it started is its own to end.
+    /// Only the program: it must end what it started.
     Alone,
-    /// Everything in its process group.
+    /// All processes in its group.
     WithGroup,
 }
 
-/// A program that runs.
+/// A started program.
 pub(super) struct Started {
     child: Child,
     ends: Ends,
@@ -81,7 +81,7 @@ impl Started {
         })
     }
 
-    /// Whether it is up.
+    /// Whether it is ready.
     pub(super) fn is_ready(&self, ready: &Ready) -> bool {
         match ready {
             Ready::Line(_) => self.line_seen.load(Ordering::Acquire),
@@ -92,7 +92,7 @@ impl Started {
         }
     }
 
-    /// How it ended, if it did.
+    /// Its exit status, if it has ended.
     pub(super) fn try_wait(&mut self) -> Result<Option<ExitStatus>, String> {
         let waited = self.child.try_wait();
         let status = waited.map_err(|error| format!("cannot wait for it: {error}"))?;
@@ -102,12 +102,12 @@ impl Started {
         Ok(status)
     }
 
-    /// Asks it to end.
+    /// Asks it to end with TERM.
     pub(super) fn ask_to_end(&self) {
         self.signal(Signal::TERM);
     }
 
-    /// Waits until it ends, so long: how it did, or `None` where it had to be killed.
+    /// Waits up to this time until it ends. Returns its exit status; `None` if it had to be killed.
     pub(super) fn ended_within(&mut self, grace: Duration) -> Result<Option<ExitStatus>, String> {
         let deadline = Instant::now() + grace;
         let mut status = None;
@@ -131,14 +131,14 @@ impl Started {
         let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) else {
             return;
         };
-        // An error means that nobody is left, which a wait tells.
+        // An error means that the process has ended, which a wait finds out.
         let _ = match self.ends {
             Ends::Alone => kill_process(pid, signal),
             Ends::WithGroup => kill_process_group(pid, signal),
         };
     }
 
-    /// Lets the copies finish what is left, unless a grandchild holds the pipe.
+    /// Lets the copies finish, unless a grandchild keeps the pipe open.
     fn drain(&mut self) {
         let deadline = Instant::now() + DRAIN;
         while Instant::now() < deadline && self.copies.iter().any(|copy| !copy.is_finished()) {
@@ -174,7 +174,7 @@ fn copy(
     })
 }
 
-/// The port of a readiness condition on which somebody listens already.
+/// The port of a readiness condition, if a process listens on it already.
 pub(super) fn taken_port(ready: &Ready) -> Option<u16> {
     let port = match ready {
         Ready::Line(_) => return None,

@@ -1,7 +1,7 @@
-//! The startup helper: starts a program, waits until it is ready, ends it, and says how that went.
+//! The startup helper: starts a program, waits until it is ready, ends it, and reports the result.
 //!
-//! It runs inside the same containment as the program it starts, so that a program without a network
-//! can still be asked on its own loopback. Its bounds are those of its stage.
+//! It runs inside the same containment as the program, so that a program without a network can be
+//! reached on its own loopback. The limits of its stage apply to it.
 
 use super::started::{Ends, LOOK_AGAIN, Started, taken_port};
 use drive_core::verify::{Ready, SMOKE_PREFIX};
@@ -11,14 +11,14 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitCode, ExitStatus};
 use std::time::Duration;
 
-/// The first argument that asks the binary to be the helper.
+/// The hidden first argument that makes the binary this helper.
 pub const STARTUP: &str = "__startup-smoke";
 
 /// How long a program may take to end after TERM.
 const GRACE: Duration = Duration::from_secs(10);
 const TERM: i32 = 15;
 
-/// Becomes the helper when the arguments ask for it: `__startup-smoke --ready JSON -- PROGRAM ARG…`.
+/// Runs the helper if the arguments ask for it: `__startup-smoke --ready JSON -- PROGRAM ARG…`.
 pub fn startup_if_asked(arguments: &[OsString]) -> Option<ExitCode> {
     if arguments.get(1)? != STARTUP {
         return None;
@@ -45,7 +45,7 @@ fn parse(arguments: &[OsString]) -> Option<(Ready, &[OsString])> {
     is_right.then_some((ready, command))
 }
 
-/// `Ok` when the program exits 0 by itself, or is ready and then ends cleanly on TERM.
+/// `Ok` if the program exits with 0 by itself, or becomes ready and then ends cleanly after TERM.
 fn smoke(ready: &Ready, command: &[OsString]) -> Result<(), String> {
     if let Some(port) = taken_port(ready) {
         return Err(format!("port {port}: address already in use"));
@@ -81,7 +81,7 @@ fn ended_by_itself(status: ExitStatus) -> Result<(), String> {
     }
 }
 
-/// Clean is: code 0, the code by which shells report TERM, or TERM itself where nothing handles it.
+/// A clean end is exit code 0, the code that shells use for TERM, or TERM itself if nothing handles it.
 fn ended_on_term(status: ExitStatus) -> Result<(), String> {
     match (status.code(), status.signal()) {
         (Some(0), _) | (None, Some(TERM)) => Ok(()),

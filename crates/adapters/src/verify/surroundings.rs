@@ -1,7 +1,7 @@
-//! Everything besides commits and rules that decides how stages end, as one text.
+//! Everything besides commits and rules that affects the result of stages, as one text.
 //!
-//! Files are told apart by size, times and place, not by content: whatever writes one changes its
-//! times. What package managers fetch and check by its sum is left out.
+//! Files are identified by size, times and path, not by content, because every write changes the
+//! times. Files that package managers fetch and verify by checksum are left out.
 
 use super::environment;
 use crate::Environment;
@@ -17,8 +17,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Files in which package managers of the system note what is installed. Nothing else writes below
-/// [`SYSTEM`].
+/// Files in which the system's package managers record installed packages. They are the only
+/// writers below [`SYSTEM`].
 const INSTALLED: [&str; 6] = [
     "/var/lib/dpkg/status",
     "/var/lib/rpm/rpmdb.sqlite",
@@ -27,11 +27,11 @@ const INSTALLED: [&str; 6] = [
     "/etc/ld.so.cache",
     "/proc/sys/kernel/osrelease",
 ];
-/// Folders whose content only the package manager of the system changes.
+/// Folders whose contents only the system's package manager changes.
 const SYSTEM: [&str; 4] = ["/usr/lib", "/usr/lib64", "/usr/libexec", "/lib"];
-/// Settings of git below the home that decide what a checkout looks like.
+/// Git settings in the home that affect a checkout.
 const GIT_SETTINGS: [&str; 3] = [".gitconfig", ".config/git/config", ".config/git/attributes"];
-/// Settings of git in the repository.
+/// Git settings in the repository.
 const OWN_GIT_SETTINGS: [&str; 6] = [
     "config",
     "config.worktree",
@@ -40,21 +40,21 @@ const OWN_GIT_SETTINGS: [&str; 6] = [
     "packed-refs",
     "shallow",
 ];
-/// What settings of git say that lead to further files.
+/// Texts in git settings that refer to further files.
 const LEADS_ON: [&str; 3] = ["[include", "attributesfile", "excludesfile"];
-/// Refs of drive's own, which come and go with its work.
+/// Drive's own refs, which change with its work.
 const OWN_REFS: &str = "drive";
-/// Folders of tool chains that hold what was fetched and is checked by its sum, or what is derived.
+/// Folders of tool chains with files that are fetched and verified by checksum, or derived.
 const FETCHED: [&str; 4] = ["registry", "git", "downloads", "tmp"];
-/// What an interpreter derives from the files beside it.
+/// The folder in which Python stores derived files.
 const DERIVED: &str = "__pycache__";
-/// Where Maven keeps what was built on this machine, below the home.
+/// The folder below the home in which Maven stores local builds.
 const BUILT_HERE: [&str; 1] = [".m2/repository"];
-/// The most entries that are looked at.
+/// The maximum number of entries that are visited.
 const MOST: usize = 500_000;
 
-/// What stages of a verification would meet; `None` where it cannot be told. `repository` is the git
-/// folder of the checkout `top`.
+/// The surroundings of a verification's stages; `None` if they cannot be determined. `repository`
+/// is the git folder of the checkout `top`.
 pub(super) fn of(
     environment: &Environment,
     top: &Path,
@@ -63,7 +63,7 @@ pub(super) fn of(
 ) -> Option<String> {
     let has_pattern = |name: &String| name.contains(['*', '?', '[', '{']);
     if !rules.copy.is_empty() || rules.seed.iter().any(has_pattern) {
-        // Which files that brings is known when they are there.
+        // The files of `bring` are known only after they were copied.
         return None;
     }
     let mut sum = Sum::default();
@@ -153,7 +153,7 @@ impl Sum {
         }
     }
 
-    /// A file of git's settings; `None` where it leads to others.
+    /// Adds a file of git's settings; `None` if it refers to other files.
     fn git_settings(&mut self, path: &Path) -> Option<()> {
         self.file(path);
         let text = std::fs::read(path).unwrap_or_default();
@@ -163,8 +163,8 @@ impl Sum {
         (!leads_on).then_some(())
     }
 
-    /// A file, or everything in a folder but what is at its top and named in `without`; `None` where
-    /// that is too much. Links are not followed below it.
+    /// Adds a file, or everything in a folder except its direct children named in `without`; `None`
+    /// if that is too much. Links below it are not followed.
     fn tree(&mut self, path: &Path, without: &[&str]) -> Option<()> {
         self.file(path);
         for entry in entries(path) {
@@ -192,7 +192,7 @@ impl Sum {
 
 fn stamp(metadata: &Metadata) -> [u8; 56] {
     let mut stamp = [0; 56];
-    // A folder is as large as its file system likes.
+    // The size of a folder depends on its file system.
     let size = if metadata.is_dir() { 0 } else { metadata.len() };
     let numbers = [
         size,
@@ -209,7 +209,7 @@ fn stamp(metadata: &Metadata) -> [u8; 56] {
     stamp
 }
 
-/// What is in a folder, in a fixed order; nothing where it cannot be read.
+/// The entries of a folder in a fixed order; empty if it cannot be read.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let found = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut all: Vec<PathBuf> = found.map(|entry| entry.path()).collect();
@@ -269,7 +269,7 @@ mod tests {
         let mut last = text(&[], &rules).unwrap();
         assert_eq!(text(&[], &rules), Some(last.clone()));
         for file in files {
-            // In place and of the same length.
+            // Overwritten in place, with the same length.
             write(&at(file), "two");
             let next = text(&[], &rules).unwrap();
             assert_ne!(next, last, "{file}");
@@ -279,11 +279,11 @@ mod tests {
         assert_ne!(text(&java, &rules), Some(last.clone()));
         write(&at("top/.git/refs/drive/pin"), "x");
         assert_eq!(text(&[], &rules), Some(last.clone()), "drive's own");
-        // What no stage sees, or is fetched by its sum.
+        // Files that no stage sees, or that are verified by checksum.
         assert_eq!(text(&[("SOME", "x")], &rules), Some(last.clone()));
         write(&at("home/.cargo/registry/cache/a.crate"), "x");
         write(&at("home/.npmrc"), "x");
-        // The folder itself was written to; that is told once.
+        // The write also changed the folder itself, which is recorded only once.
         let now = text(&[], &rules);
         write(&at("home/.cargo/registry/cache/b.crate"), "x");
         assert_eq!(text(&[], &rules), now);

@@ -17,24 +17,24 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often a removal is tried, and how long is waited in between.
+/// How often to try a removal, and the pause between attempts.
 const REMOVALS: u32 = 3;
 const BETWEEN_REMOVALS: Duration = Duration::from_millis(200);
 
-/// Workspaces as sandboxes of their own, each with a private folder below `state`.
+/// Workspaces in separate sandboxes, each with a private folder below `state`.
 pub struct VerifyWorkspaces {
     git: Git,
     sandboxes: Arc<dyn Sandboxes>,
     environment: Environment,
     state: PathBuf,
     scratch: PathBuf,
-    /// Files that no stage may read: the private key of a GitHub App.
+    /// Files that no stage may read, i.e. the private key of a GitHub App.
     keys: Vec<PathBuf>,
     liveness: Liveness,
     open: Mutex<HashMap<String, Open>>,
 }
 
-/// What is known of a workspace while it is open.
+/// The data of an open workspace.
 struct Open {
     sandbox: Sandbox,
     seal: Seal,
@@ -42,7 +42,7 @@ struct Open {
 }
 
 impl VerifyWorkspaces {
-    /// Workspaces of this user. `state` is the state directory, `scratch` a folder in it that exists.
+    /// Workspaces of this user. `state` is the state directory, `scratch` an existing folder in it.
     pub fn new(
         git: Git,
         sandboxes: Arc<dyn Sandboxes>,
@@ -62,14 +62,14 @@ impl VerifyWorkspaces {
         }
     }
 
-    /// The same, whose stages cannot read these files either.
+    /// Hides these files from the stages as well.
     #[must_use]
     pub fn hiding(mut self, keys: impl IntoIterator<Item = PathBuf>) -> Self {
         self.keys.extend(keys);
         self
     }
 
-    /// Whether a verification that kept its private folder in `scratch` died.
+    /// Whether a verification with a private folder in `scratch` died.
     #[must_use]
     pub fn is_any_dead(scratch: &Path) -> bool {
         !Liveness::new(scratch.to_path_buf()).dead().is_empty()
@@ -87,7 +87,7 @@ impl VerifyWorkspaces {
         self.scratch.join(format!("{run}.layers"))
     }
 
-    /// The sandbox with its caches, sealed.
+    /// Fills the sandbox with caches, and seals it.
     fn furnish(
         &self,
         run: &RunId,
@@ -106,8 +106,8 @@ impl VerifyWorkspaces {
             .because(error)
         };
         std::fs::create_dir_all(tmp.join("home")).map_err(unusable)?;
-        // Packages such as npm's `pre-commit` 1.2.2 create it when they are installed, and fail where they
-        // cannot; a hook that they cannot write is only a warning.
+        // Packages such as npm's `pre-commit` 1.2.2 create the folder when they are installed, and
+        // fail if they cannot; a hook that they cannot write is only a warning.
         let _ = std::fs::create_dir(sandbox.path.join(".git/hooks"));
         let tree = load_tree(&self.git, repo, head)?;
         self.align_times(repo, sandbox, &tree, rules);
@@ -184,7 +184,7 @@ impl VerifyWorkspaces {
         Ok((workspace, seal))
     }
 
-    /// The repository that the sandbox borrows from, and the tools.
+    /// The visible folders: the repository from which the sandbox borrows, and the tools.
     fn shown(
         &self,
         repo: &Path,
@@ -199,7 +199,7 @@ impl VerifyWorkspaces {
         all.chain(tools).collect()
     }
 
-    /// The caches of package managers, at the places where the variables of a stage say.
+    /// The caches of package managers, at the paths that the variables of a stage name.
     fn caches(
         &self,
         run: &RunId,
@@ -232,7 +232,7 @@ impl VerifyWorkspaces {
             .any(|name| sandbox.path.join(name).exists());
         let top = self.git.discover(repo).ok().and_then(|found| found.top);
         if let Some(top) = top.filter(|_| is_seeded) {
-            // Without it the caches are only worth less.
+            // Without it the caches are only less useful.
             let _ = seed_times::align(&self.git, &top, &sandbox.path, tree);
         }
     }
@@ -250,8 +250,8 @@ impl VerifyWorkspaces {
         Ok(())
     }
 
-    /// Removes what was made so far. The problem that led here is the one worth telling; a sweep
-    /// finishes what fails now.
+    /// Removes what was created so far. The original problem is the one to report; a sweep finishes
+    /// what fails now.
     fn undo(&self, alive: Alive, run: &RunId, sandbox: Option<&Sandbox>) {
         let removed = sandbox.map_or(Ok(()), |one| self.sandboxes.remove(one).map(drop));
         if removed.and(self.remove_tmp(run)).is_err() {
@@ -373,7 +373,7 @@ impl Workspaces for VerifyWorkspaces {
     }
 }
 
-/// Seeds and copies that are not there are the normal case for a repository without them.
+/// Whether a note is worth showing. A repository usually lacks some seeds and copies.
 fn is_telling(note: &drive_core::sandbox::SandboxNote) -> bool {
     use drive_core::sandbox::SandboxNote as Note;
     match note {

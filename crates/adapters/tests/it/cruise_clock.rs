@@ -1,5 +1,5 @@
-//! A cruise under a clock that people set, and asked at the worst moment: the dispatcher, the journal
-//! and the leases are the real ones, everything else is a fake.
+//! Tests a cruise whose clock people change, and that gets requests at the worst moment.
+//! Dispatcher, journal and leases are real, everything else is a fake.
 
 use crate::common::{RUN, at, fixture, owner, request, sandbox};
 use drive_core::Problem;
@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const HOUR: i64 = 3600;
 const PLAN: &str = "```json tasks\n[{\"id\": \"a\", \"title\": \"A\", \"description\": \"d\", \"acceptance\": [\"x\"]}]\n```\n";
 
-/// A clock that stands still until somebody sets it.
+/// A clock that stands still until a test sets it.
 struct Civil(Mutex<Timestamp>);
 
 impl Civil {
@@ -57,10 +57,10 @@ impl Whoami for Alone {
     }
 }
 
-/// Counts looks; at each one the clock may be set.
+/// Counts polls; at each one the clock may be set.
 struct Forge<'a> {
     clock: &'a Civil,
-    /// What the clock says once the first looks have ended.
+    /// The times to which the first polls set the clock when they end.
     sets: Mutex<Vec<Timestamp>>,
     looks: Mutex<u32>,
     said: Mutex<Vec<String>>,
@@ -88,7 +88,7 @@ impl Performer for Forge<'_> {
             Effect::ReadFile { .. } => EffectResult::FileRead {
                 text: Some(PLAN.to_owned()),
             },
-            // Nobody had left anything.
+            // There was no uncommitted work.
             Effect::CommitWork { .. } => EffectResult::WorkCommitted {
                 head_sha: CommitSha::new("b".repeat(40)),
                 commits: Vec::new(),
@@ -121,7 +121,7 @@ impl Performer for Forge<'_> {
     }
 }
 
-/// A cruise that is watched already, with this pause between two looks.
+/// A watched cruise with this pause between two polls.
 fn watched(pause: Duration) -> Request {
     let mut sandbox = sandbox();
     sandbox.branch = Some(BranchName::parse("drive/do-it").unwrap());
@@ -214,11 +214,11 @@ fn an_instant_that_is_waited_for_twice_wakes_twice() {
     let clock = Civil(Mutex::new(at(0)));
     let pause = Duration::from_secs(HOUR.unsigned_abs());
     enter(&fixture.store, &clock, watched(pause));
-    // The first look ends at 0, so the next is due at 1 h. While that one looks, somebody sets the
-    // clock back, and the next one is due at the same instant again.
+    // The first poll ends at 0, so the next is due at 1 h. During that one the clock is set back,
+    // so the next one is due at the same time again.
     let forge = Forge::new(&clock, &[at(0), at(0), at(2 * HOUR)]);
     let run = fly(&fixture.store, &clock, &forge, || {
-        // The clock goes on once the next poll is waited for, and not while one is under way.
+        // The clock advances once the next poll is awaited, not while a poll is running.
         let run = fixture.store.load(&RunId::new(RUN)).unwrap().unwrap();
         let is_waiting = run.pending.is_empty() && run.timers.get(&Timer::Poll) == Some(&at(HOUR));
         if forge.looks() < 3 && is_waiting {
@@ -254,7 +254,7 @@ fn a_clock_set_back_by_an_hour_ends_nothing_early_and_twenty_four_hours_of_silen
     enter(&fixture.store, &clock, watched(pause));
     let forge = Forge::new(&clock, &[]);
     fly(&fixture.store, &clock, &forge, || forge.looks() >= 1);
-    // Nobody has it. The clock is set back, then goes on until just before the end.
+    // The run has no owner. The clock is set back, then advanced until just before the end.
     for now in [at(-HOUR), at(24 * HOUR - 1)] {
         clock.set(now);
         let store = fixture.open_again();
@@ -273,7 +273,7 @@ fn a_clock_set_back_by_an_hour_ends_nothing_early_and_twenty_four_hours_of_silen
     );
 }
 
-/// A process that lives.
+/// A live process.
 struct Living;
 
 impl Whoami for Living {
@@ -285,7 +285,7 @@ impl Whoami for Living {
     }
 }
 
-/// Somebody asks once the owner has looked for the last time and has not let go yet.
+/// Delivers a request after the owner's last check and before it releases the lease.
 struct AskedLast<'a> {
     forge: Forge<'a>,
     store: &'a dyn Store,

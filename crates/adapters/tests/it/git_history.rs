@@ -1,4 +1,4 @@
-//! The history port against real git and real remotes.
+//! Tests the history port with real git and real remotes.
 
 use crate::support::{World, write};
 use drive_adapters::git::{Deadlines, Git};
@@ -254,7 +254,7 @@ fn a_push_never_overwrites_somebodys_commits() {
     let place = Place::Checkout(&world.repo);
     let first = push_of(&world, None);
     git.push(place, &first).unwrap();
-    // Somebody else pushes to the same branch.
+    // Another person pushes to the same branch.
     let clone = world.path().join("clone");
     let remote = world.path().join("remote.git");
     world.git([
@@ -375,7 +375,7 @@ fn a_remote_that_never_answers_does_not_hold_whoever_asks_for_a_stop() {
         .unwrap_err()
     });
     assert_eq!(problem.kind, Kind::Interrupted);
-    // What saves work goes on.
+    // Saving work still works.
     git.state(Place::Checkout(&world.repo)).unwrap();
 }
 

@@ -1,4 +1,4 @@
-//! Files that forges refuse are named, whoever committed them.
+//! Tests that files which forges refuse are reported, whoever committed them.
 
 use crate::support::World;
 use drive_core::ids::RunId;
@@ -29,7 +29,7 @@ fn a_large_file_is_named_also_where_a_commit_of_somebody_else_holds_it() {
     world.write("own big.bin", &"y".repeat(50_000_001));
     world.commit("big");
     assert_eq!(large(), [file("own big.bin", 50_000_001)]);
-    // A forge wants every commit, and so every file that one of them holds.
+    // A forge receives every commit, and so every file in one of them.
     world.git(["rm", "-q", "own big.bin"]);
     world.commit("gone");
     world.write("left.bin", &"z".repeat(60_000_000));

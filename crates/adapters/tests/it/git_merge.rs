@@ -1,4 +1,4 @@
-//! Merges in a checkout, against real git.
+//! Tests merges in a checkout with real git.
 
 use crate::support::{self, World};
 use drive_core::ids::BranchName;
@@ -13,8 +13,7 @@ fn leftovers() -> Leftovers {
     }
 }
 
-/// A repository whose `main` and `side` both changed `a.txt`, with `main` checked out; and the tip
-/// of each.
+/// A repository whose `main` and `side` both changed `a.txt`, with `main` checked out, and the tip of each.
 struct Clash {
     world: World,
     ours: CommitSha,
@@ -87,7 +86,7 @@ fn what_does_not_conflict_is_merged_with_the_runs_trailer() {
     assert_eq!(clash.merge(), Merged::Done);
     assert_eq!(clash.head(), clash.merge_commit());
     assert_eq!(clash.world.git(["status", "--porcelain"]), "");
-    // Once more finds it done.
+    // A repetition finds that it is done.
     assert_eq!(clash.merge(), Merged::Done);
     assert_eq!(clash.head(), clash.merge_commit());
 }
@@ -127,7 +126,7 @@ fn a_conflict_is_left_in_progress_and_found_again() {
 fn a_merge_in_progress_is_of_what_it_was_begun_with() {
     let clash = Clash::new("ours\n", "theirs\n");
     clash.merge();
-    // Meanwhile the other side goes on.
+    // Meanwhile the other side advances.
     let (world, place) = (&clash.world, clash.place());
     let tree = format!("{}^{{tree}}", clash.theirs);
     let newer = world.git(["commit-tree", &tree, "-p", &clash.theirs, "-m", "more"]);
@@ -138,7 +137,7 @@ fn a_merge_in_progress_is_of_what_it_was_begun_with() {
     assert_eq!(merged, clash.conflicts(&["a.txt"]));
     world.write("a.txt", "both\n");
     world.git(["add", "-A"]);
-    // Stopped before its commit, and asked again.
+    // It was stopped before its commit, and is requested again.
     assert_eq!(
         git.merge(place, &CommitSha::new(&newer), &leftovers()),
         Ok(Merged::Done)
@@ -150,7 +149,7 @@ fn a_merge_in_progress_is_of_what_it_was_begun_with() {
 fn a_conflict_marker_is_never_committed() {
     let clash = Clash::new("ours\n", "theirs\n");
     clash.merge();
-    // Nothing was resolved, and then only staged, which tells git that it was.
+    // First nothing was resolved; then the files were only staged, which makes git treat them as resolved.
     for stage in [false, true] {
         if stage {
             clash.world.git(["add", "-A"]);
@@ -272,7 +271,7 @@ fn a_branch_somebody_rewrote_is_fetched_merged_and_pushed_and_nobodys_commits_ar
         git.fetch_branch(place, &RemoteName::parse("origin").unwrap(), &branch),
         Ok(None)
     );
-    // Ours was pushed; then a person throws it away and puts their own commit in its place.
+    // Our commit was pushed; then a person removes it and replaces it by their own.
     world.git(["checkout", "-qb", "feature"]);
     world.write("ours.txt", "ours");
     let ours = world.commit("ours");

@@ -1,4 +1,4 @@
-//! The check of commits before a push, on what real git says of them.
+//! Tests the check of commits before a push, with the output of real git.
 
 use crate::support::World;
 use drive_core::ids::{BranchName, CommitSha, RemoteName};
@@ -8,7 +8,7 @@ use drive_engine::ports::{Place, Push, VersionControl};
 
 const SECRET: &str = "correct-horse-battery";
 
-/// A repository whose `main` is on its remote, and where the run began there.
+/// A repository whose `main` is on its remote, and whose run began there.
 struct Checked {
     world: World,
     base: CommitSha,

@@ -1,4 +1,4 @@
-//! Checks on GitHub: all of them are read, whatever goes wrong on the way, and details come along.
+//! Tests checks on GitHub: all of them are read despite faults, with their details.
 
 use crate::github_support::{Hub, REPO};
 use drive_core::forge::checks::{Annotation, CheckSource, CheckState, Gate, LOG_BYTES, gate};
@@ -172,7 +172,7 @@ fn two_hundred_and_fifty_checks_are_all_read() {
             .set_status(REPO, "ci-bot", &pr.head_sha, &name, "success");
     }
     assert_eq!(checks(&hub, &pr).checks.len(), 500);
-    // One more on the last page must be seen although the first pages are as they were.
+    // A new check on the last page must be found although the first pages are unchanged.
     let run = SimCheckRun::ended("run 999", "failure");
     hub.simulator.set_check_run(REPO, &pr.head_sha, &run);
     let names = named(&["run 999"]);
@@ -259,7 +259,7 @@ fn an_unchanged_red_result_costs_no_requests_that_count() {
     let pr = open(&hub);
     hub.simulator
         .set_status(REPO, "ci-bot", &pr.head_sha, "lint", "failure");
-    // The first look at the pull request makes GitHub work out whether it merges.
+    // The first read of the pull request makes GitHub compute whether it can be merged.
     checks(&hub, &pr);
     let first = checks(&hub, &pr);
     hub.simulator.forget_requests();

@@ -1,4 +1,4 @@
-//! The forge contract, unchanged, on the GitHub adapter in front of the simulator.
+//! Runs the unchanged forge contract on the GitHub adapter with the simulator.
 
 drive_testkit::forge_contract!(crate::github_support::Hub::start);
 

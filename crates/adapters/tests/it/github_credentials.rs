@@ -1,5 +1,4 @@
-//! Tokens that end in the middle of the work: apps, commands, `gh`, and variables that cannot be
-//! renewed.
+//! Tests tokens that expire during the work: apps, commands, `gh`, and variables that cannot be renewed.
 
 use crate::github_support::{REPO, SimPause};
 use drive_adapters::Environment;
@@ -113,7 +112,7 @@ impl World {
         settings
     }
 
-    /// The credential that these settings give, where `PATH` has what this folder has.
+    /// The credential for these settings; `PATH` contains the programs of this folder.
     fn find(&self, settings: &ForgeSettings) -> Result<Option<Credential>, Problem> {
         let path = format!("{}:/bin:/usr/bin", self.path("bin").display());
         let environment = Environment::from_pairs([
@@ -138,7 +137,7 @@ impl World {
             .collect()
     }
 
-    /// A pull request of this branch.
+    /// Opens a pull request for this branch.
     fn open(&self, forge: &GitHub) -> PrNumber {
         self.simulator.push_file(REPO, "work", "a.txt", "one\n");
         let new = NewPullRequest {
@@ -296,7 +295,7 @@ fn an_app_that_cannot_be_used_says_why_and_asks_once() {
         assert_eq!(problem.kind, kind, "{key} {problem}");
         assert!(problem.hint.is_some(), "{key}");
         assert!(!problem.message.contains("PRIVATE"), "{problem}");
-        // The next one is told the same, without asking again.
+        // The next call gets the same problem, without a request.
         assert_eq!(forge.fetch(PrNumber::new(1)).unwrap_err(), problem);
         assert_eq!(world.simulator.requests().len(), requests, "{key}");
     }
@@ -356,7 +355,7 @@ fn a_command_is_asked_again_after_a_refusal() {
     let asked = std::fs::read_to_string(world.path("now.log")).unwrap();
     assert_eq!(asked.lines().count(), 2);
     assert!(world.budgets.load(&identity).unwrap().is_some());
-    // Both tokens are secrets from now on.
+    // From now on both tokens are secrets.
     let redacted = secrets.secrets().redact("ghp_one and ghp_two");
     assert_eq!(redacted, "[redacted] and [redacted]");
 }

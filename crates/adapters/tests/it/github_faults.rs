@@ -1,4 +1,5 @@
-//! Under every injected fault: each comment is delivered once, each post appears once, nothing hangs.
+//! Tests that under every injected fault each comment is delivered once, each post appears once,
+//! and nothing hangs.
 
 use crate::github_support::{Hub, REPO};
 use drive_core::forge::{
@@ -15,7 +16,7 @@ use drive_testkit::github::{Fault, FaultKind};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Does what the engine does: tries again later, with the same words and the same marker.
+/// Retries like the engine: later, with the same text and the same marker.
 fn persist<T>(hub: &Hub, call: impl Fn() -> Result<T, Problem>) -> T {
     let mut last = None;
     for _ in 0..4 {
@@ -28,7 +29,7 @@ fn persist<T>(hub: &Hub, call: impl Fn() -> Result<T, Problem>) -> T {
     panic!("never worked: {last:?}");
 }
 
-/// The fault hits the next matching request, and the call still ends well.
+/// The fault hits the next matching request, and the call still succeeds.
 fn hit<T>(
     hub: &Hub,
     method: &'static str,
@@ -72,7 +73,7 @@ fn times(comments: &[Comment], needle: &str) -> usize {
     comments.iter().filter(|c| c.body.contains(needle)).count()
 }
 
-/// Every write there is, each with one request gone wrong.
+/// Every kind of write, each with one failing request.
 fn every_write_stands_once(kind: FaultKind) {
     let hub = Hub::start();
     let forge = &hub.forge;
@@ -167,7 +168,7 @@ fn every_write_stands_once(kind: FaultKind) {
     assert_eq!(all, numbers.map(|number| number.map(PrNumber::new)));
 }
 
-/// People write on all three surfaces, and each list of each poll goes wrong once.
+/// People write in all three places, and each list of each poll fails once.
 fn every_comment_is_delivered_once(kind: FaultKind) {
     let hub = Hub::start();
     hub.add_person("wim", Permission::Write);
@@ -197,7 +198,7 @@ fn every_comment_is_delivered_once(kind: FaultKind) {
         assert!(polled.next.0 >= since.0);
         since = polled.next;
     }
-    // Reviews that a limit held back come with a later poll.
+    // Reviews that a limit delayed come with a later poll.
     hub.simulator.clock().advance(Duration::from_secs(3700));
     enter(&persist(&hub, || hub.forge.poll(&[pr], since)));
     let mut delivered: Vec<CommentRef> = ledger.keys().map(CommentKey::comment).collect();
@@ -278,7 +279,7 @@ fn the_last_page_is_asked_for_anew_while_it_is_full() {
     let hub = Hub::start();
     hub.add_person("wim", Permission::Write);
     let pr = open(&hub, "feat/x").number;
-    // Whoever posts again looks for what stands.
+    // A repeated post searches for the existing one.
     let look = || drop(hub.forge.post(pr, post("<!-- drive:1 -->")).unwrap());
     look();
     let mut statuses = Vec::new();
@@ -321,7 +322,7 @@ fn a_tag_that_lies_hides_a_comment_from_a_poll_but_not_from_a_whole_reading() {
     assert!(found(Since(None)));
 }
 
-/// What a poll shows of these comments.
+/// Whether a poll shows each of these comments.
 fn shown(polled: &Polled, wanted: &[CommentRef]) -> Vec<bool> {
     let has = |one: &CommentRef| polled.comments.iter().any(|c| c.key.comment() == *one);
     wanted.iter().map(has).collect()

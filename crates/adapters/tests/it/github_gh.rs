@@ -1,5 +1,5 @@
-//! The real `gh` and the real git, against the simulator: so that the simulator is what `gh` thinks
-//! GitHub is.
+//! Tests the real `gh` and the real git with the simulator, to show that the simulator matches what
+//! `gh` expects of GitHub.
 
 use drive_core::forge::{Permission, Surface};
 use drive_testkit::github::Simulator;
@@ -17,7 +17,7 @@ struct Desk {
 }
 
 impl Desk {
-    /// A private home with a pushed branch `feat`; `None` where `gh` is not installed.
+    /// A private home with a pushed branch `feat`; `None` if `gh` is not installed.
     fn start() -> Option<Self> {
         if Command::new("gh").arg("--version").output().is_err() {
             println!("skipped: `gh` is not installed");
@@ -81,7 +81,7 @@ impl Desk {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", home)
             .env("GH_CONFIG_DIR", home.join("gh"))
-            // `gh` keeps answers of the server below the folder for temporary files.
+            // `gh` caches answers of the server below the temporary folder.
             .env("TMPDIR", home)
             .env("XDG_CACHE_HOME", home.join("cache"))
             .env("GH_HOST", "github.localhost")
@@ -282,7 +282,7 @@ fn gh_merges_and_closes() {
     desk.done();
 }
 
-/// Sends one document as `gh` does.
+/// Sends one document like `gh`.
 fn graphql(simulator: &Simulator, query: &str, variables: &Value) -> Value {
     let agent = ureq::Agent::config_builder()
         .proxy(None)

@@ -1,4 +1,4 @@
-//! What a token may ask, what it costs, and what is never shown.
+//! Tests the limits of a token, the cost of requests, and what is never shown.
 
 use crate::github_support::{Hub, REPO, SimPause, adapter};
 use drive_adapters::forge::github::{
@@ -57,7 +57,7 @@ fn a_write_that_will_wait_longer_than_a_moment_is_known_before_it_is_sent() {
     let identity = Token::new(Simulator::TOKEN).unwrap().fingerprint();
     let book = || budgets.book_write(&identity, clock.now()).unwrap();
     assert_eq!(forge.writes_wait_until(), None);
-    // Five go at once, and two within two seconds: the next one waits for three.
+    // Five are sent at once, and two more within two seconds: the next one waits three seconds.
     for _ in 0..7 {
         book();
     }
@@ -71,7 +71,7 @@ fn a_write_that_will_wait_longer_than_a_moment_is_known_before_it_is_sent() {
     assert_eq!(forge.writes_wait_until(), None);
 }
 
-/// The requests of one more poll that count, after everything was seen.
+/// The requests of one more poll that count, after everything was read.
 fn idle_poll(simulator: &Simulator, repo: &str, pulls: u64) -> (usize, usize) {
     let forge = of_repo(simulator, repo, Simulator::TOKEN, around(simulator));
     let watched: Vec<PrNumber> = (1..=pulls).map(PrNumber::new).collect();
@@ -155,7 +155,7 @@ fn a_hundred_posts_keep_the_pace_and_are_never_refused() {
     let refused = refused.iter().filter(|r| r.status == 403).count();
     assert_eq!(refused, 0);
     let took = hub.simulator.clock().now().duration_since(start);
-    // The first few go at once: the opening took one of them.
+    // The first few are sent at once: opening the pull request was one of them.
     assert!(took.as_secs() >= 95, "{took:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Merging on GitHub: as the repository and the rules of the base allow it.
+//! Tests merging on GitHub with various settings of the repository and rules of the base.
 
 use crate::github_support::{Hub, REPO};
 use drive_core::forge::{Permission, PrState, PullRequest};
@@ -146,7 +146,7 @@ fn a_draft_in_front_of_a_queue_is_refused_with_the_reason() {
     assert!(reason.contains("not in a state"), "{reason}");
 }
 
-/// Merges unless ann wrote by then. Returns also how often that was asked.
+/// Merges unless ann has written by then. Also returns how often that was checked.
 fn merge_unless_ann_wrote(hub: &Hub, pr: &PullRequest) -> (MergeOutcome, usize) {
     let mut asked = 0;
     let mut go_ahead = || {

@@ -1,4 +1,4 @@
-//! What the forge is asked before an agent is paid, and what is told of it.
+//! Tests what is checked on the forge before an agent starts, and what is reported about it.
 
 use crate::github_support::{Hub, REPO, SimPause};
 use drive_adapters::forge::github::{
@@ -48,7 +48,7 @@ fn at(
     )
 }
 
-/// A person's own token, which GitHub tells the person's role.
+/// A person's own token, to which GitHub reports the person's role.
 fn personal(simulator: &Simulator, login: &str, permission: Permission) -> GitHub {
     simulator.add_person(REPO, login, permission);
     let token = format!("ghp_{login}");

@@ -1,5 +1,5 @@
-//! Whoever wants to stop is not held by a forge: once, nothing is tried again; twice, no answer is
-//! waited for.
+//! Tests that a forge does not delay a stop: after the first stop nothing is retried, after the
+//! second no answer is awaited.
 
 use crate::github_support::REPO;
 use drive_adapters::forge::github::{
@@ -16,9 +16,9 @@ use std::sync::Arc;
 use std::thread::scope;
 use std::time::{Duration, Instant};
 
-/// No wait of a test is longer; reaching it is a failure.
+/// The maximum wait of a test; reaching it is a failure.
 const HANG: Duration = Duration::from_secs(120);
-/// Nobody lives to see it.
+/// A time that no test reaches.
 const NEVER: Duration = Duration::from_secs(100_000);
 
 struct Scene {
@@ -28,7 +28,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A repository with a branch to open a pull request from, and a forge that waits in earnest.
+    /// A repository with a branch for a pull request, and a forge that really waits.
     fn new(deadline: Duration) -> Self {
         let simulator = Simulator::start();
         simulator.add_repo("acme", "widgets");
@@ -67,7 +67,7 @@ impl Scene {
         })
     }
 
-    /// Opens a pull request that meets this fault, and stops once it has.
+    /// Opens a pull request, which meets this fault, and stops after that.
     fn stopped_at(&self, kind: FaultKind, urgency: Urgency) -> Problem {
         self.simulator.inject(Fault {
             times: 100,
@@ -105,7 +105,7 @@ fn an_answer_that_never_comes_is_not_waited_for_by_whoever_stops_at_once() {
     .hint("the request may have been carried out: check the forge");
     assert_eq!(problem, expected);
     assert_eq!(scene.posts(), 1);
-    // From then on nothing is asked for any more.
+    // From then on no further request is sent.
     let asked = scene.simulator.requests().len();
     assert_eq!(scene.open().unwrap_err().kind, Kind::Interrupted);
     assert_eq!(scene.simulator.requests().len(), asked);

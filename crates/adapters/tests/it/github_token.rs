@@ -1,5 +1,5 @@
-//! Where the token comes from, with a `gh` of our own in a private `PATH`, and what the doctor
-//! says of it.
+//! Tests the sources of the token, with our own `gh` in a private `PATH`, and what the doctor
+//! reports about it.
 
 use drive_adapters::doctor::{Check, Doctor, Need, Status};
 use drive_adapters::forge::github::{Budgets, FoundToken, Token, find_token};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// A home with nothing in it but a folder of programs.
+/// A home that contains only a folder for programs.
 struct Home(TempDir);
 
 impl Home {
@@ -139,7 +139,7 @@ fn a_gh_that_hangs_ends_when_a_stop_is_asked_for_and_proves_nothing() {
     );
     let pid = std::fs::read_to_string(home.path("asked")).unwrap();
     assert!(!PathBuf::from(format!("/proc/{}", pid.trim())).exists());
-    // A variable needs no `gh`, stopped or not.
+    // A variable needs no `gh`, so a stop does not matter.
     let found_anyway = home.find_until(&cancel, &[("MINE", "ghp_mine")]);
     assert_eq!(found_anyway.unwrap(), found("ghp_mine", "`MINE`"));
 }

@@ -1,7 +1,7 @@
-//! A run through a crash at every journal write: before it, after it, and around every effect.
+//! Tests a run with a crash at every journal write: before it, after it, and around every effect.
 //!
-//! The world is a fake that remembers what was done to it; journal, leases, executor and sweep are
-//! the real ones on the real database.
+//! The world is a fake that records what was done; journal, leases, executor and sweep are the real
+//! ones on the real database.
 
 use crate::common::{RUN, at, fixture, owner, request, sandbox};
 use drive_adapters::store::SqliteStore;
@@ -74,7 +74,7 @@ impl FakePerformer {
         })
     }
 
-    /// What may have happened is looked for before it is done again.
+    /// Checks what may have been done before it is done again.
     fn quick(&self, effect: &Effect, attempt: u32) -> EffectResult {
         let mut world = self.world.lock().unwrap();
         match effect {
@@ -167,7 +167,7 @@ struct DyingStore<'a> {
 }
 
 impl DyingStore<'_> {
-    /// Counts down; once at the end, everything fails, as for a process that is gone.
+    /// Counts down; after zero every call fails, like in a dead process.
     fn point(&self) -> Result<(), Problem> {
         if self.left.fetch_sub(1, Ordering::SeqCst) <= 1 {
             return Err(Problem::new(Kind::Internal, "the process is gone"));
@@ -240,7 +240,7 @@ impl Clock for Frozen {
     }
 }
 
-/// A process among which only the one with the highest number lives.
+/// Processes of which only the one with the highest number is alive.
 struct Numbered(i32);
 
 impl Whoami for Numbered {
@@ -256,7 +256,7 @@ impl Whoami for Numbered {
     }
 }
 
-/// Flies the run as the `number`th process; dies at write `dies_at`.
+/// Executes the run as the `number`th process, which dies at write `dies_at`.
 fn fly(
     store: &SqliteStore,
     performer: &FakePerformer,
@@ -302,7 +302,7 @@ fn performer() -> FakePerformer {
 
 const NEVER: i64 = i64::MAX;
 
-/// How many write points a whole run has.
+/// The number of write points of a whole run.
 fn points() -> i64 {
     let fixture = fixture();
     let store = DyingStore {
@@ -393,7 +393,7 @@ fn the_sweep_after_a_crash_at_any_write_leaves_no_sandbox_and_no_process() {
     for dies_at in 1..=points() {
         let (fixture, performer) = (fixture(), performer());
         fly(&fixture.store, &performer, 1, dies_at).unwrap_err();
-        // The agent was running at that moment, if it had been started at all.
+        // The agent was running at that moment, if it was started at all.
         let before = fixture.store.load(&RunId::new(RUN)).unwrap();
         let running = before.is_some_and(|run| !run.processes.is_empty());
         performer.world.lock().unwrap().running = running.then(process);

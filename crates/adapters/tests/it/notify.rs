@@ -1,4 +1,4 @@
-//! `notify.command`: a program of the user's that reads one document, whatever else it does.
+//! Tests `notify.command`: a program of the user that reads one document.
 
 use drive_adapters::Environment;
 use drive_adapters::notify::NotifyCommand;
@@ -30,7 +30,7 @@ fn a_program_reads_the_document_and_has_the_users_environment() {
     script(&format!("cat > {file:?}; echo $CHANNEL >> {file:?}")).unwrap();
     let told = std::fs::read_to_string(file).unwrap();
     assert_eq!(told, "{\"event\":\"done\"}\nops\n");
-    // One that does not read is fine as well.
+    // A program that does not read it is fine as well.
     script("exit 0").unwrap();
 }
 

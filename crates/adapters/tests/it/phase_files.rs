@@ -1,5 +1,5 @@
-//! The state file of a phase lies where an agent works: whatever stands there, nothing else is
-//! touched.
+//! Tests the state file of a phase, which is where an agent works: whatever replaced it, nothing
+//! else is changed.
 
 use crate::support::{SmallDisk, World, write};
 use drive_core::ids::{BranchName, CommentId, RunId};

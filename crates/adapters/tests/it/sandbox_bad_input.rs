@@ -1,4 +1,4 @@
-//! Bad input gets a clear error and loses nothing.
+//! Tests that bad input gets a clear error and loses nothing.
 
 use crate::support::{FixedClock, SmallDisk, World, write};
 use drive_adapters::sandbox::GitSandboxes;
@@ -215,7 +215,7 @@ fn a_sandbox_folder_deleted_by_hand_keeps_its_commits() {
     write(&sandbox.path.join("new.txt"), "new");
     world.git_in(&sandbox.path, ["add", "-A"]);
     world.git_in(&sandbox.path, ["commit", "-qm", "work"]);
-    // Drive takes over what an agent committed as soon as that ends.
+    // Drive takes over an agent's commits as soon as the agent ends.
     let state = world.builder().state(Place::Sandbox(&sandbox)).unwrap();
     let head = state.head_sha.to_string();
     std::fs::remove_dir_all(&sandbox.path).unwrap();

@@ -1,11 +1,11 @@
-//! The user's branch follows a sandbox's, unless a checkout shows it or somebody else moved it.
+//! Tests that the user's branch follows a sandbox's branch, unless it is checked out or others moved it.
 
 use crate::support::{World, write};
 use drive_core::ids::{CommitSha, RunId};
 use drive_core::sandbox::Sandbox;
 use drive_engine::ports::{Leftovers, OwnBranch, Place, Sandboxes, UsersBranch, VersionControl};
 
-/// Commits one more file in the sandbox, and tells what became of the user's branch.
+/// Commits one more file in the sandbox, and returns what happened to the user's branch.
 fn works(world: &World, sandbox: &Sandbox, file: &str) -> OwnBranch {
     write(&sandbox.path.join(file), "new\n");
     let leftovers = Leftovers {
@@ -24,7 +24,7 @@ fn users(world: &World) -> CommitSha {
     CommitSha::new(world.git(["rev-parse", "drive/one"]))
 }
 
-/// A commit of a person on the branch, without a checkout.
+/// A commit of a person on the branch, made without a checkout.
 fn persons(world: &World) -> CommitSha {
     let commit = world.git([
         "commit-tree",
@@ -56,7 +56,7 @@ fn a_checkout_of_the_branch_stays_as_it_is_and_catches_up_once_it_is_left() {
     }
     assert_eq!(users(&world), before);
     assert_eq!(world.git(["status", "--porcelain"]), "");
-    // What was taken survives a collection although no branch has it.
+    // The transferred objects survive a garbage collection although no branch contains them.
     world.git(["gc", "-q", "--prune=now"]);
     world.git(["cat-file", "-e", &second.tip]);
     world.git(["checkout", "-q", "main"]);
@@ -93,11 +93,11 @@ fn commits_of_somebody_else_are_told_and_never_dropped() {
     let second = works(&world, &sandbox, "y.txt");
     assert_eq!(second.users, UsersBranch::Moved { to: hers.clone() });
     assert_eq!(users(&world), hers);
-    // Nor when the sandbox is put back.
+    // Nor when the sandbox is rolled back.
     let sandboxes = world.sandboxes();
     sandboxes.roll_back(&sandbox, &first.tip).unwrap();
     assert_eq!(users(&world), hers);
-    // Once the sandbox has them too, the branch follows again.
+    // Once the sandbox contains the person's commits too, the branch follows again.
     sandboxes.roll_back(&sandbox, &hers).unwrap();
     let third = works(&world, &sandbox, "z.txt");
     assert_eq!(third.users, UsersBranch::Follows);

@@ -1,4 +1,4 @@
-//! Untracked files brought along with `copy` and `seed`.
+//! Tests untracked files that `copy` and `seed` copy into a sandbox.
 
 use crate::support::{World, write};
 use drive_core::ids::RunId;
@@ -131,7 +131,7 @@ fn what_was_brought_is_neither_committed_nor_kept_until_it_was_worked_on() {
     );
 }
 
-/// What is done in a brought folder that git does not ignore, and what of it is work.
+/// Changes files in a copied folder that git does not ignore; some of the changes are work.
 fn work_in(sandbox: &Sandbox, folder: &str) {
     write(&sandbox.path.join(folder).join("new.txt"), "new");
     write(&sandbox.path.join(folder).join("u.txt"), "changed");
@@ -273,7 +273,7 @@ fn a_tracked_link_on_the_way_leads_nothing_out_of_the_sandbox() {
     std::fs::create_dir(&outside).unwrap();
     symlink(&outside, world.repo.join("data")).unwrap();
     world.commit("a link");
-    // The caller's checkout has a folder there by now.
+    // The caller's checkout now has a folder there.
     std::fs::remove_file(world.repo.join("data")).unwrap();
     world.write("data/local.cfg", "mine");
     let mut spec = world.spec("one");

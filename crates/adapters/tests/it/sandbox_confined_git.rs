@@ -1,4 +1,4 @@
-//! Git in a sandbox: which layers it needs, and that the sandbox's own settings decide nothing.
+//! Tests git in a sandbox: which layers it needs, and that the sandbox's own settings have no effect.
 
 use crate::support::{FixedClock, World, helper, write};
 use drive_adapters::git::{Git, Touches};
@@ -164,7 +164,7 @@ fn a_sandbox_that_an_agent_made_sparse_stays_so_and_one_made_full_stays_full() {
     assert!(sandbox.path.join("a.txt").is_file());
 }
 
-/// Remembers what was run.
+/// Records the commands that were run.
 struct Recording {
     inner: BoundedRunner,
     specs: Mutex<Vec<CommandSpec>>,

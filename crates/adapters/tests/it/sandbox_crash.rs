@@ -1,4 +1,4 @@
-//! The program dies between any two steps: the next sweep leaves no leak and loses no work.
+//! Tests that the program may die between any two steps: the next sweep leaves no leak and loses no work.
 
 use crate::support::{World, child_test, write};
 use drive_adapters::sandbox::Step;
@@ -9,7 +9,7 @@ use drive_engine::ports::{Leftovers, Place, Sandboxes, VersionControl};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 
-/// Runs in a process of its own, which ends itself right after the step.
+/// Runs in a separate process, which ends itself right after the step.
 #[test]
 #[ignore = "started by the tests of this file"]
 fn dies_at_a_step() {
@@ -175,7 +175,7 @@ fn a_lock_of_a_killed_git_is_removed_and_the_work_is_committed() {
             run: RunId::new("r-one"),
             message: format!("leftovers {number}"),
         };
-        // As before every look at what an agent did.
+        // As before every check of an agent's work.
         sandboxes.mend(&sandbox, None).unwrap();
         let work = git
             .collect_work(place, &leftovers, &sandbox.base_sha)
@@ -185,7 +185,7 @@ fn a_lock_of_a_killed_git_is_removed_and_the_work_is_committed() {
     }
 }
 
-/// A git that works in a folder until its input ends.
+/// A git process that works in a folder until its input ends.
 fn git_at_work(world: &World, folder: &std::path::Path) -> std::process::Child {
     let mut command = world.command(folder, ["cat-file", "--batch"]);
     command.stdin(std::process::Stdio::piped());
@@ -199,7 +199,7 @@ fn a_lock_of_the_users_repository_is_left_while_a_git_works_in_it() {
     let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let shared = [sandbox.git_dir.join("refs/heads/drive/one.lock")];
-    // One in the sandbox cannot be a lock of a git that works outside of it.
+    // A lock in the sandbox cannot belong to a git that works outside of it.
     let own = ["index.lock", "HEAD.lock"].map(|name| sandbox.path.join(".git").join(name));
     for lock in shared.iter().chain(&own) {
         write(lock, "");

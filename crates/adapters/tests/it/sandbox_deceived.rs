@@ -1,9 +1,9 @@
-//! Hooks of settings and false commit-graphs: what an agent writes for drive's git to believe.
+//! Tests hooks in settings and forged commit-graphs, with which an agent tries to deceive drive's git.
 
 use crate::sandbox_escape::{PROGRAMS, Stage};
 use drive_engine::ports::Sandboxes;
 
-/// A hook that settings name, in the sandbox's and in the user's own.
+/// The hook is configured in the sandbox's settings and in the user's own.
 #[test]
 fn no_hook_of_the_settings_runs_on_what_drive_does() {
     let hook = "git config hook.mine.event reference-transaction; git config --add hook.mine.event post-index-change; git config hook.mine.command $EVIL";
@@ -47,7 +47,7 @@ fn no_program_that_an_agent_names_runs_in_the_git_of_the_next_agent() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A commit-graph is believed over the commits that it lists.
+/// Git trusts a commit-graph over the commits that it lists.
 #[test]
 fn no_forged_commit_graph_deceives_what_is_taken() {
     let stage = Stage::new();
@@ -70,7 +70,7 @@ fn no_forged_commit_graph_deceives_what_is_taken() {
     assert!(subjects.starts_with("leftovers\ntwo\none\n"), "{subjects}");
 }
 
-/// Says of every commit of a commit-graph that it has no parents.
+/// Changes a commit-graph so that every commit in it has no parents.
 fn forget_parents(graph: &mut [u8]) {
     const NONE: [u8; 4] = [0x70, 0, 0, 0];
     let number = |bytes: &[u8]| {

@@ -1,6 +1,6 @@
-//! Ways out of a sandbox through its repository: an agent writes git's own files, and git of drive's
-//! works there afterwards. Each attack runs twice. Against drive it must come to nothing outside, and
-//! against plain git (the control) it must come through, else it would prove nothing.
+//! Tests attacks through a sandbox's repository: an agent writes git's own files, and drive's git
+//! works there afterwards. Each attack runs twice. With drive it must have no effect outside, and
+//! with plain git (the control) it must succeed, otherwise it would prove nothing.
 
 use crate::support::{World, write};
 use drive_core::Problem;
@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-/// What an agent does, and what a person with plain git would do next, as shell scripts in the
-/// sandbox. `$OUT` is a file outside that nobody may make or change, `$USERS` the user's git folder,
-/// `$EVIL` a program that writes `$OUT`.
+/// The agent's actions, and what a person with plain git would do next, as shell scripts in the
+/// sandbox. `$OUT` is a file outside that must not be created or changed, `$USERS` the user's git
+/// folder, `$EVIL` a program that writes `$OUT`.
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
     deed: &'static str,
@@ -33,7 +33,7 @@ const ADD: &str = "git add -A";
 const COMMIT: &str = "git add -A; git commit -qm work";
 const STATUS: &str = "git status --porcelain";
 
-/// Programs that git is told to run.
+/// Programs that git is configured to run.
 pub(crate) const PROGRAMS: &[Attack] = &[
     attack(
         "a monitor of files",
@@ -157,7 +157,7 @@ pub(crate) const PROGRAMS: &[Attack] = &[
     ),
 ];
 
-/// Files outside that git is led to write.
+/// Files outside that git is tricked into writing.
 const WRITES: &[Attack] = &[
     attack(
         "the index is a link",
@@ -216,7 +216,7 @@ const WRITES: &[Attack] = &[
     ),
 ];
 
-/// Files that git waits for without end.
+/// Files that make git wait forever.
 const HANGS: &[Attack] = &[
     attack(
         "the head is a pipe",
@@ -270,7 +270,7 @@ const HANGS: &[Attack] = &[
     ),
 ];
 
-/// A world with a sandbox, and what the scripts may name.
+/// A world with a sandbox, and the paths that the scripts may use.
 pub(crate) struct Stage {
     pub(crate) world: World,
     pub(crate) sandbox: Sandbox,
@@ -282,7 +282,7 @@ impl Stage {
         let world = World::new();
         let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
         write(&sandbox.path.join("work.txt"), "the work\n");
-        // Not below the home or the sandboxes, so that nothing shows it by accident.
+        // Neither below the home nor below the sandboxes, so that it does not become visible by accident.
         let outside = world.path().join("outside");
         std::fs::create_dir(&outside).unwrap();
         let out = outside.join("written");
@@ -324,14 +324,13 @@ impl Stage {
         assert!(done.status.success(), "{}: {done:?}", attack.name);
     }
 
-    /// What drive does after an agent: mending, the commit, and saving. Some of it is refused, which
-    /// is no way out.
+    /// Does what drive does after an agent: repair, commit, and save. Some of it is refused, which is fine.
     pub(crate) fn let_drive_work(&self) {
         let _ = self.world.sandboxes().mend(&self.sandbox, None);
         self.let_careless_drive_work();
     }
 
-    /// The same, without mending what the agent left.
+    /// The same without the repair.
     fn let_careless_drive_work(&self) {
         drop(self.collect());
         let _ = self.world.sandboxes().remove(&self.sandbox);
@@ -347,7 +346,7 @@ impl Stage {
         git.collect_work(Place::Sandbox(sandbox), &leftovers, &sandbox.base_sha)
     }
 
-    /// The user's files and refs, without what drive adds under its own names.
+    /// The user's files and refs, without those that drive adds under its own names.
     fn users(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut all = BTreeMap::new();
         let mut open = vec![self.world.repo.clone(), self.out.with_file_name("")];
@@ -369,7 +368,7 @@ impl Stage {
     }
 }
 
-/// Fails where something hangs.
+/// Fails if the action hangs.
 fn within<T: Send + 'static>(name: &str, act: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, answer) = std::sync::mpsc::channel();
     std::thread::spawn(move || done.send(act()));
@@ -377,10 +376,10 @@ fn within<T: Send + 'static>(name: &str, act: impl FnOnce() -> T + Send + 'stati
     answer.unwrap_or_else(|_| panic!("{name}: it hangs, or panicked"))
 }
 
-/// How drive works after an agent.
+/// The ways in which drive works after an agent.
 const BOTH: &[fn(&Stage)] = &[Stage::let_drive_work, Stage::let_careless_drive_work];
 
-/// Does every attack; `came` tells whether the control came through.
+/// Runs every attack; `came` checks whether the control succeeded.
 fn try_all(
     attacks: &'static [Attack],
     works: &'static [fn(&Stage)],
@@ -431,7 +430,7 @@ fn no_pipe_among_gits_files_holds_drive_up() {
     });
 }
 
-/// What git reads outside because of a sandbox's files does not come into the commit.
+/// Objects that git reads outside because of a sandbox's files do not get into the commit.
 #[test]
 fn no_object_of_another_repository_comes_along() {
     let stage = Stage::new();
@@ -462,7 +461,7 @@ fn has_succeeded(mut command: Command) -> bool {
     command.output().unwrap().status.success()
 }
 
-/// What git shows inside because of a sandbox's files is not what comes out.
+/// What a sandbox's files make git show inside is not what is transferred.
 #[test]
 fn no_replaced_commit_and_no_graft_deceives_what_is_taken() {
     for deed in [

@@ -1,4 +1,4 @@
-//! Code of the repository does not run in our calls, and odd trees are removed all the same.
+//! Tests that code of the repository does not run in our calls, and that unusual trees can be removed.
 
 use crate::support::{World, write};
 use drive_adapters::files;
@@ -168,7 +168,7 @@ fn folders_nobody_may_enter_are_removed_and_their_files_kept() {
     assert_eq!(world.remains(), Vec::<PathBuf>::new());
 }
 
-/// Takes every right away from these, the deepest first, and the right to write from the sandbox.
+/// Removes all permissions from these paths, the deepest first, and the write permission from the sandbox.
 fn lock_up(folder: &Path, paths: &[&str]) {
     for path in paths {
         let mode = PermissionsExt::from_mode(0o0);
@@ -221,7 +221,7 @@ fn work_that_nobody_may_read_is_committed() {
     }
 }
 
-/// Makes a chain of folders deeper than any path may be long.
+/// Creates a chain of folders that is longer than the maximum length of a path.
 fn make_deep(at: &Path, depth: usize, name: &str) -> std::os::fd::OwnedFd {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -1,5 +1,5 @@
-//! Bad input from a sandbox: each is named, the work is saved, and the user's repository stays as it
-//! is.
+//! Tests bad input from a sandbox: each case is reported, the work is saved, and the user's
+//! repository stays unchanged.
 
 use crate::support::{FixedClock, SmallDisk, World, write};
 use drive_adapters::Environment;
@@ -41,7 +41,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-/// Fails where something hangs.
+/// Fails if the action hangs.
 fn within<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, answer) = std::sync::mpsc::channel();
     std::thread::spawn(move || done.send(act()));
@@ -49,7 +49,7 @@ fn within<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
     answer.expect("it hangs")
 }
 
-/// Bytes that no git can make smaller.
+/// Bytes that git cannot compress.
 fn noise(bytes: usize) -> Vec<u8> {
     let mut state = 88_172_645_463_325_252_u64;
     let mut out = Vec::with_capacity(bytes + 8);
@@ -64,7 +64,7 @@ fn noise(bytes: usize) -> Vec<u8> {
 
 type Deed = (&'static str, fn(&Path, &Path));
 
-/// What an agent may put in the place of its `.git`.
+/// What an agent may replace its `.git` with.
 const REPLACED: &[Deed] = &[
     ("deleted", |_, _| {}),
     ("emptied", |own, _| std::fs::create_dir(own).unwrap()),
@@ -93,7 +93,7 @@ fn work_beside_a_git_folder_that_is_gone_is_committed_and_that_is_told() {
         let before = files(&world.repo);
         let sandboxes = world.sandboxes();
         let (git, moved) = (world.builder(), sandbox.clone());
-        // Without mending first it may fail, but not hang, and it changes nothing.
+        // Without the repair it may fail, but it must not hang, and it changes nothing.
         within(move || drop(collect_with(&git, &moved)));
         assert_eq!(files(&world.repo), before, "{what}");
         let notes = sandboxes.mend(&sandbox, None).unwrap();
@@ -112,7 +112,7 @@ fn work_beside_a_git_folder_that_is_gone_is_committed_and_that_is_told() {
     }
 }
 
-/// Objects and refs of drive's came to the user's repository, and nothing else changed.
+/// Asserts that the user's repository got objects and refs of drive, and did not change otherwise.
 fn assert_unchanged(
     before: &BTreeMap<PathBuf, Vec<u8>>,
     after: &BTreeMap<PathBuf, Vec<u8>>,
@@ -214,7 +214,7 @@ fn a_link_among_the_git_files_of_a_submodule_is_not_followed_and_a_pipe_hangs_no
     let from = origin.to_str().unwrap();
     world.git(["submodule", "--quiet", "add", from, "lib"]);
     world.commit("submodule");
-    // A folder outside that looks like a repository with commits of its own.
+    // A folder outside that looks like a repository with its own commits.
     let outside = world.path().join("outside");
     write(&outside.join("HEAD"), "ref: refs/heads/main\n");
     let sandboxes = world.sandboxes();
@@ -284,7 +284,7 @@ fn a_fixer_that_amends_its_own_commit_is_taken() {
     let world = World::new();
     let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
     let git = |args: &[&str]| world.git_in(&sandbox.path, args);
-    // The first commit of the branch stays, the second is replaced after drive has taken both.
+    // The first commit of the branch stays; the second is replaced after drive has transferred both.
     for name in ["first", "second"] {
         write(&sandbox.path.join(name), name);
         git(&["add", "-A"]);
@@ -380,7 +380,7 @@ fn a_full_disk_of_the_sandbox_is_named_and_nothing_is_refused_for_it() {
     assert_eq!(problem.kind, Kind::DiskFull, "{problem:?}");
 }
 
-/// A git of this name first in the search path that acts before the real one does.
+/// A program named git, first in the search path, that does something before it runs the real git.
 fn git_that(world: &World, before: &str) -> Environment {
     let path = std::env::var_os("PATH").unwrap();
     let real = std::env::split_paths(&path).map(|folder| folder.join("git"));

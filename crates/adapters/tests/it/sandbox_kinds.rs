@@ -1,4 +1,4 @@
-//! Every kind of repository: work comes out of a sandbox into it.
+//! Tests every kind of repository: work is transferred from a sandbox into it.
 
 use crate::support::{World, write};
 use drive_adapters::git::Git;
@@ -16,7 +16,7 @@ fn collect_with(git: &Git, sandbox: &Sandbox) -> Result<CollectedWork, Problem> 
     git.collect_work(Place::Sandbox(sandbox), &leftovers, &sandbox.base_sha)
 }
 
-/// Makes the repository that a sandbox is made of; `None` where this git does not know the kind.
+/// Creates the repository for the sandbox; `None` if this git does not support the kind.
 type Kind = (&'static str, fn(&World) -> Option<PathBuf>);
 
 fn clone(world: &World, args: &[&str]) -> Option<PathBuf> {
@@ -175,7 +175,7 @@ fn what_is_merged_into_a_sandbox_survives_a_cleanup_before_it_is_taken() {
     let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let mine = write_commit(&world, &sandbox);
-    // As a fetch leaves it: no ref names it.
+    // Like after a fetch: no ref points to it.
     let blob = world.git(["hash-object", "-w", "a.txt"]);
     let tree = world.path().join("index");
     let index = |args: &[&str]| {

@@ -1,4 +1,4 @@
-//! A sandbox's life: made, worked in, kept, removed.
+//! Tests the life of a sandbox: created, worked in, kept, removed.
 
 use crate::support::{FixedClock, World, write};
 use drive_core::ids::{BranchName, CommitSha, RemoteName, RunId};
@@ -243,7 +243,7 @@ fn a_rebase_left_half_done_is_kept_with_what_it_was_about() {
     assert!(text.contains("<<<<<<<"), "{text}");
 }
 
-/// Changes that were put aside before an operation that then stopped half way.
+/// Changes that were stashed before an operation that then stopped halfway.
 #[test]
 fn changes_that_an_unfinished_operation_put_aside_are_kept() {
     for operation in [

@@ -1,4 +1,4 @@
-//! Many sandboxes of one repository at once, with git busy beside them.
+//! Tests many sandboxes of one repository at once, while git is busy in it.
 
 use crate::support::World;
 use drive_core::ids::SandboxId;
@@ -75,7 +75,7 @@ fn twenty_at_once_also_with_gc_prune_and_fetch_beside() {
             let (world, done) = (&world, &done);
             scope.spawn(move || {
                 while !done.load(Ordering::Relaxed) {
-                    // Whether the noise itself succeeds does not matter.
+                    // Whether this background command succeeds does not matter.
                     let _ = world.command(&world.repo, noise).output();
                 }
             });

@@ -1,4 +1,4 @@
-//! Commit messages of agents: what acts on a forge does not leave a sandbox.
+//! Tests commit messages of agents: texts that trigger actions on a forge do not leave a sandbox.
 
 use crate::support::{World, write};
 use drive_adapters::sandbox::GitSandboxes;
@@ -42,7 +42,7 @@ impl Agent {
         self.git(&["rev-parse", "HEAD"])
     }
 
-    /// Puts the branch at a commit that is stored as it is given.
+    /// Points the branch at a commit that is stored exactly as given.
     fn commit_raw(&self, header: &str, message: &[u8]) {
         let (tree, parent) = (self.git(&["rev-parse", "HEAD^{tree}"]), "HEAD");
         let parent = self.git(&["rev-parse", parent]);
@@ -75,7 +75,7 @@ impl Agent {
         git.make_messages_inert(sandbox, &sandbox.base_sha, &said, remote.as_ref())
     }
 
-    /// The commit that is checked out, as it is stored.
+    /// The raw text of the checked out commit.
     fn stored(&self) -> String {
         self.git(&["cat-file", "commit", "HEAD"])
     }

@@ -1,4 +1,4 @@
-//! Repositories inside a sandbox: what they alone hold is not lost with it.
+//! Tests repositories inside a sandbox: their own work is not lost with it.
 
 use crate::support::{World, write};
 use drive_core::ids::RunId;
@@ -8,7 +8,7 @@ use drive_engine::ports::{Leftovers, Place, Sandboxes, VersionControl};
 use std::fs;
 use std::path::Path;
 
-/// A repository at `path` with one commit of one file.
+/// Creates a repository at `path` with one commit of one file.
 fn repository(world: &World, path: &Path) {
     fs::create_dir_all(path).unwrap();
     world.git_in(path, ["init", "-q", "-b", "main"]);
@@ -17,7 +17,7 @@ fn repository(world: &World, path: &Path) {
     world.git_in(path, ["commit", "-qm", "inner"]);
 }
 
-/// A world whose repository has a submodule `lib`, and where it comes from.
+/// A world whose repository has a submodule `lib`, and the source of the submodule.
 fn with_submodule() -> World {
     let world = World::new();
     let origin = world.path().join("origin");
@@ -49,7 +49,7 @@ fn collect(world: &World, sandbox: &Sandbox) -> Result<usize, String> {
         .map_err(|problem| format!("{}: {}", problem.kind, problem.message))
 }
 
-/// What somebody does in a sandbox, by its name.
+/// An action in a sandbox, with its name.
 type Deed = (&'static str, fn(&World, &Sandbox));
 
 const ADDED: &[Deed] = &[
@@ -188,7 +188,7 @@ fn a_submodule_is_committed_and_goes_with_the_sandbox_when_its_remote_has_it_all
     assert_eq!(sandboxes.remove(&sandbox).unwrap().kept, None);
 }
 
-/// What is done in a submodule and shows nowhere outside of it.
+/// An action in a submodule that is not visible outside of it.
 type HiddenDeed = (&'static str, fn(&World, &Path));
 
 const HIDDEN: &[HiddenDeed] = &[
@@ -238,7 +238,7 @@ fn a_submodule_that_git_cannot_read_holds_up_the_removal() {
     let sandboxes = world.sandboxes();
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     fetch_submodule(&world, &sandbox);
-    // Its folder is gone, so nothing but its own files can tell what it had.
+    // Its folder was removed, so only its own files can show what it contained.
     fs::remove_dir_all(sandbox.path.join("lib")).unwrap();
     fs::create_dir(sandbox.path.join("lib")).unwrap();
     write(

@@ -1,11 +1,11 @@
-//! Repositories whose refs are in tables rather than in files.
+//! Tests repositories whose refs are in tables instead of files.
 
 use crate::support::{World, write};
 use drive_core::ids::{CommitSha, RunId};
 use drive_core::sandbox::{InProgress, Sandbox};
 use drive_engine::ports::{Leftovers, Place, Sandboxes, VersionControl};
 
-/// A repository with tables; `None` where this git knows none.
+/// A repository with tables; `None` if this git does not support them.
 fn tabled() -> Option<World> {
     let world = World::empty();
     let init = ["init", "-q", "-b", "main", "--ref-format=reftable", "."];
@@ -18,7 +18,7 @@ fn tabled() -> Option<World> {
     Some(world)
 }
 
-/// Leaves an operation half done, after a conflict in `a.txt`.
+/// Leaves an unfinished operation, after a conflict in `a.txt`.
 fn clash(world: &World, sandbox: &Sandbox, operation: &[String]) {
     let output = world.command(&sandbox.path, operation).output().unwrap();
     assert!(!output.status.success(), "{operation:?} must conflict");

@@ -1,4 +1,4 @@
-//! Putting a sandbox back to a commit.
+//! Tests rolling a sandbox back to a commit.
 
 use crate::support::{World, write};
 use drive_core::ids::CommitSha;
@@ -50,7 +50,7 @@ impl Scene {
         self.world.git(["rev-parse", "HEAD"])
     }
 
-    /// The sandbox is at the base, clean, on its branch, with what was brought along.
+    /// Asserts that the sandbox is at the base, clean, on its branch, with the copied files.
     fn assert_at_base(&self) {
         assert_eq!(self.git(&["rev-parse", "HEAD"]), self.base);
         assert_eq!(self.git(&["symbolic-ref", "--short", "HEAD"]), "drive/x");
@@ -89,7 +89,7 @@ fn half_work_and_its_commits_are_kept_and_taken_away() {
     );
     assert!(!scene.sandbox.path.join("new").exists());
     assert!(scene.sandbox.path.join("ignored.txt").exists());
-    // Once more finds nothing to do.
+    // A repetition finds nothing to do.
     assert_eq!(
         sandboxes.roll_back(&scene.sandbox, &CommitSha::new(&scene.base)),
         Ok(None)

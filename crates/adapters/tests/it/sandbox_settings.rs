@@ -1,11 +1,11 @@
-//! Settings of a repository do not keep work from being committed.
+//! Tests that settings of a repository do not prevent work from being committed.
 
 use crate::support::{World, write};
 use drive_core::ids::RunId;
 use drive_core::sandbox::Sandbox;
 use drive_engine::ports::{Leftovers, Place, Sandboxes, VersionControl};
 
-/// How the repository is set, and the file that is written then.
+/// The configuration of the repository, and the file that is then written.
 type Setting = (&'static str, fn(&World, &Sandbox), &'static str);
 
 const SETTINGS: &[Setting] = &[

@@ -1,4 +1,4 @@
-//! Commits are signed where the user's git signs, outside of the sandbox.
+//! Tests that commits are signed if the user's git signs, outside of the sandbox.
 
 use crate::support::{World, write};
 use drive_core::ids::RunId;
@@ -37,7 +37,7 @@ fn settings(world: &World, pairs: &[(&str, &str)]) {
     }
 }
 
-/// The user's git signs with this key, and knows it as Ann's.
+/// Makes the user's git sign with this key, and trust it as Ann's.
 fn sign_by_ssh(world: &World, key: &str) {
     let public = std::fs::read_to_string(world.home().join(".ssh/id.pub")).unwrap();
     let signers = world.home().join(".ssh/signers");
@@ -53,7 +53,7 @@ fn sign_by_ssh(world: &World, key: &str) {
     );
 }
 
-/// Two commits of an agent and a file that it left.
+/// Two commits of an agent, and a file that it left.
 fn work(world: &World) -> (Sandbox, CollectedWork) {
     let sandbox = world.sandboxes().create(&world.spec("one")).unwrap();
     let in_sandbox = |args: &[&str]| world.git_in(&sandbox.path, args);

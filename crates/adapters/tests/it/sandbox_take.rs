@@ -1,4 +1,4 @@
-//! What comes out of a sandbox's repository, and what must not.
+//! Tests what is transferred from a sandbox's repository, and what must not be.
 
 use crate::support::{World, write};
 use drive_adapters::git::Touches;
@@ -10,7 +10,7 @@ use drive_engine::ports::{CollectedWork, Leftovers, Place, Sandboxes, VersionCon
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Commits what is in a sandbox, and takes it to the user's branch.
+/// Commits the changes in a sandbox, and transfers them to the user's branch.
 pub(crate) fn collect(world: &World, sandbox: &Sandbox) -> Result<CollectedWork, Problem> {
     let leftovers = Leftovers {
         run: RunId::new("r-one"),
@@ -131,7 +131,7 @@ fn a_link_out_of_the_git_folder_is_written_through_by_nobody() {
         let _ = std::fs::remove_dir_all(&path);
         let _ = std::fs::remove_file(&path);
         std::os::unix::fs::symlink(&outside, &path).unwrap();
-        // Whatever drive makes of it, it is not done outside.
+        // Whatever drive does with it, it must not happen outside.
         let _ = sandboxes.mend(&sandbox, None);
         let _ = collect(&world, &sandbox);
         assert_eq!(files(&outside), before, "{name}");
@@ -174,7 +174,7 @@ fn a_program_that_the_sandboxs_settings_name_sees_nothing_of_the_home() {
     let text = std::fs::read_to_string(&stolen).unwrap();
     assert!(!text.contains("the secret"), "{text}");
     assert!(!world.path().join("out").exists());
-    // The control: the same filter steals where nothing confines it.
+    // The control: unconfined, the same filter steals the file.
     write(&sandbox.path.join("new.txt"), "newer\n");
     world.git_in(&sandbox.path, ["add", "-A"]);
     let text = std::fs::read_to_string(&stolen).unwrap();
@@ -226,7 +226,8 @@ fn branches_that_the_user_moved_meanwhile_are_not_taken_for_an_agents() {
 fn any_number_of_branches_is_saved_or_the_sandbox_stays() {
     let world = World::new();
     let sandboxes = world.sandboxes();
-    // The id is in every message: in the same second, commits with equal messages would be the same ones.
+    // The id is in every message: otherwise commits with equal messages in the same second would be
+    // identical.
     let many = |id: &str, count: usize| {
         let sandbox = sandboxes.create(&world.spec(id)).unwrap();
         let tree = world.git_in(&sandbox.path, ["rev-parse", "HEAD^{tree}"]);
@@ -301,7 +302,7 @@ fn a_file_name_that_git_was_made_to_say_removes_nothing_outside() {
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     let mine = world.path().join("mine.txt");
     write(&mine, "mine\n");
-    // A filter that writes a row of its own into the answer of git.
+    // A filter that adds its own row to git's output.
     let filter = sandbox.path.join(".git/filter");
     let row = format!("? {}", mine.display());
     write(

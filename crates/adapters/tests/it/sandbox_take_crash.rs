@@ -1,4 +1,4 @@
-//! Takes with git busy beside, and however often the program is killed: nothing is lost.
+//! Tests that a transfer loses nothing while git is busy, however often the program is killed.
 
 use crate::support::{World, child_test, write};
 use drive_adapters::Environment;
@@ -40,7 +40,7 @@ fn takes_beside_gc_repack_and_fetch_lose_nothing() {
             let (world, done) = (&world, &done);
             scope.spawn(move || {
                 while !done.load(Ordering::Relaxed) {
-                    // Whether the noise itself succeeds does not matter.
+                    // Whether this background command succeeds does not matter.
                     let _ = world.command(&world.repo, noise).output();
                 }
             });
@@ -77,8 +77,8 @@ fn takes_beside_gc_repack_and_fetch_lose_nothing() {
     world.git(["fsck", "--strict", "--full"]);
 }
 
-/// A git first in the search path that kills the program that started it: before or after the call
-/// of this number that is made outside of the sandbox.
+/// A program named git, first in the search path, that kills its parent: before or after the call
+/// with this number among those outside of the sandbox.
 fn deadly_git(world: &World, number: usize, after: bool) -> Environment {
     let path = std::env::var_os("PATH").unwrap();
     let real = std::env::split_paths(&path).map(|folder| folder.join("git"));
@@ -105,7 +105,7 @@ fn deadly_git(world: &World, number: usize, after: bool) -> Environment {
     ])
 }
 
-/// Runs in a process of its own.
+/// Runs in a separate process.
 #[test]
 #[ignore = "started by the tests of this file"]
 fn dies_in_a_take() {
@@ -180,7 +180,8 @@ fn packs(world: &World) -> BTreeSet<PathBuf> {
     entries.map(|entry| entry.unwrap().path()).collect()
 }
 
-/// Takes work, and undoes what comes after this many files of its pack were moved. Tells where the pack is.
+/// Transfers work, and then undoes everything after this number of its pack's files were moved.
+/// Returns the path of the pack.
 fn die_between_files(world: &World, sandbox: &Sandbox, moved: usize) -> PathBuf {
     const ORDER: [&str; 4] = ["keep", "pack", "rev", "idx"];
     let refs = || world.git(["for-each-ref", "--format=%(refname) %(objectname)"]);
@@ -255,7 +256,7 @@ fn a_pack_that_a_death_left_without_an_index_is_removed_once_it_is_old() {
     assert_eq!(rests(&world), Vec::<PathBuf>::new());
 }
 
-/// What a take leaves among the objects while it is under way.
+/// Files that a transfer leaves among the objects while it is running.
 fn rests(world: &World) -> Vec<PathBuf> {
     let objects = world.repo.join(".git/objects");
     let folders = [objects.join("pack"), objects];

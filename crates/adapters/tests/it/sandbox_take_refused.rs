@@ -1,4 +1,4 @@
-//! Work that is refused: the user's repository stays as it is, and the work is saved as files.
+//! Tests refused work: the user's repository stays unchanged, and the work is saved as files.
 
 use crate::sandbox_take::{collect, files};
 use crate::support::{World, write};
@@ -6,7 +6,7 @@ use drive_core::problem::Kind;
 use drive_core::sandbox::Sandbox;
 use drive_engine::ports::Sandboxes;
 
-/// A commit of one file on the sandbox's branch, whose path no work tree could hold.
+/// Commits one file on the sandbox's branch, with a path that no work tree can contain.
 fn commit_path(world: &World, sandbox: &Sandbox, mode: &str, path: &str) {
     let git = |args: &[&str]| world.git_in(&sandbox.path, args);
     let blob = git(&["hash-object", "-w", "a.txt"]);
@@ -104,7 +104,7 @@ fn a_forged_object_is_refused() {
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("a.txt"), "honest\n");
     world.git_in(&sandbox.path, ["commit", "-qam", "honest"]);
-    // The content of the blob is another one than its name says.
+    // The content of the blob does not match its name.
     let blob = world.git_in(&sandbox.path, ["rev-parse", "HEAD:a.txt"]);
     write(&sandbox.path.join("b"), "forged\n");
     let other = world.git_in(&sandbox.path, ["hash-object", "-w", "b"]);

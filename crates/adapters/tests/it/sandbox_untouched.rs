@@ -1,5 +1,5 @@
-//! A sandbox goes at once when its files are as git last saw them. Nothing that was done to a file is
-//! taken for nothing, however well it hides.
+//! Tests that a sandbox is removed at once if its files are as git last saw them, and that every
+//! change to a file is detected, however well it is hidden.
 
 use crate::support::{World, write};
 use drive_core::sandbox::Sandbox;
@@ -8,7 +8,7 @@ use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::time::{Duration, Instant};
 
-/// What somebody does in a sandbox, and what is kept of it: `None` when nothing has to be.
+/// An action in a sandbox, and what is kept of it; `None` if nothing must be kept.
 type Deed = (&'static str, fn(&World, &Sandbox), Option<&'static str>);
 
 const DEEDS: &[Deed] = &[
@@ -161,8 +161,8 @@ const DEEDS: &[Deed] = &[
     ),
 ];
 
-/// Until the second in which the sandbox was made is over: git compares times by seconds, so that a
-/// change in that second whose time was set back looks like none.
+/// Waits until the second in which the sandbox was created is over: git compares times in seconds,
+/// so a change within that second whose time was set back would be invisible.
 fn let_time_pass(sandbox: &Sandbox) {
     let made = fs::metadata(sandbox.path.join("src/b.txt"))
         .unwrap()
@@ -188,7 +188,7 @@ fn whatever_was_done_is_kept_and_nothing_else_is() {
         let_time_pass(&sandbox);
         act(&world, &sandbox);
         let kept = sandboxes.remove(&sandbox).unwrap().kept;
-        // Against its first parent, which is what was committed.
+        // Compared with its first parent, which is what was committed.
         let shown = kept.map(|kept| {
             let range = format!("{}^1", kept.sha);
             world.git(["diff", "--no-renames", "--name-status", &range, &kept.sha])

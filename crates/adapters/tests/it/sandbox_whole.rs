@@ -1,5 +1,4 @@
-//! A sandbox that somebody took apart by hand is made whole before anybody works in it, on proof that
-//! it is drive's.
+//! Tests that a damaged sandbox is repaired before an agent works in it, if it is proven to be drive's.
 
 use crate::support::{World, write};
 use drive_core::ids::CommitSha;
@@ -7,7 +6,7 @@ use drive_core::sandbox::Sandbox;
 use drive_engine::ports::{Place, Sandboxes, VersionControl};
 use std::fs;
 
-/// A sandbox with one commit of its own, which drive has seen.
+/// A sandbox with its own commit, which drive has seen.
 fn worked_in(world: &World, sandboxes: &dyn Sandboxes) -> (Sandbox, String) {
     let sandbox = sandboxes.create(&world.spec("one")).unwrap();
     write(&sandbox.path.join("new.txt"), "work\n");
@@ -17,7 +16,7 @@ fn worked_in(world: &World, sandboxes: &dyn Sandboxes) -> (Sandbox, String) {
     (sandbox, state.head_sha.to_string())
 }
 
-/// Nothing is missing, and git in there sees nothing to do.
+/// Asserts that nothing is missing, and that git sees no changes.
 fn is_whole(world: &World, sandbox: &Sandbox, head: &str) {
     assert_eq!(world.git_in(&sandbox.path, ["rev-parse", "HEAD"]), head);
     assert_eq!(
@@ -87,7 +86,7 @@ fn a_branch_that_is_gone_is_made_again_where_it_was() {
     world.git(["update-ref", "-d", "refs/heads/drive/one"]);
     assert_eq!(sandboxes.make_whole(&sandbox, None).unwrap(), told(&head));
     is_whole(&world, &sandbox, &head);
-    // Gone in both, it is where the sandbox's log, or the caller, knows it; else where it began.
+    // If both lost it, the sandbox's log or the caller knows it; otherwise it is the base.
     for (has_log, known, tip) in [
         (true, None, head.as_str()),
         (false, Some(head.as_str()), head.as_str()),

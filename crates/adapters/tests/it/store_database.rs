@@ -1,4 +1,4 @@
-//! The embedded database: what it refuses, what it keeps, how it goes forward.
+//! Tests the embedded database: what it refuses, what it stores, how it migrates.
 
 use crate::support::SmallDisk;
 use drive_adapters::store::Database;
@@ -55,7 +55,7 @@ fn a_commit_is_durable_and_in_the_write_ahead_log() {
     assert_eq!((mode.as_str(), synchronous), ("wal", 2));
 }
 
-/// Every step of the schema, with something that a drive of that version would have stored.
+/// Every migration of the schema, with an example of data that a drive of that version stores.
 const STEPS: [(&str, &str, &str); 6] = [
     (
         include_str!("../../src/store/schema/0001_journal.sql"),
@@ -89,7 +89,7 @@ const STEPS: [(&str, &str, &str); 6] = [
     ),
 ];
 
-/// What the samples of these steps say in a database.
+/// The example data of these migrations, as read from a database.
 fn stored(path: &Path, steps: &[(&str, &str, &str)]) -> Vec<String> {
     let connection = Connection::open(path).unwrap();
     let row = |question| {
@@ -203,7 +203,7 @@ fn a_folder_that_is_not_there_is_a_clear_problem() {
 fn a_full_disk_is_named_and_nothing_is_half_written() {
     let (_dir, path) = folder();
     let database = Database::open(&path).unwrap();
-    // SQLite's own page limit ends a write exactly as a full disk does.
+    // SQLite's own page limit ends a write exactly like a full disk.
     database
         .read(|tx| {
             tx.pragma_update(None, "max_page_count", 40)
@@ -249,7 +249,7 @@ fn a_full_disk_is_named_also_by_whoever_only_wants_to_look() {
     drop(Database::open(&path).unwrap());
 }
 
-/// Once in a hundred times one of them was turned away, so it takes a few hundred to tell.
+/// One in a hundred attempts was refused, so a few hundred are needed.
 #[test]
 fn many_processes_may_open_a_new_database_at_once() {
     for _ in 0..100 {
@@ -269,7 +269,7 @@ fn many_processes_may_open_a_new_database_at_once() {
     }
 }
 
-/// Fills a disk to the last byte.
+/// Fills a disk completely.
 fn fill(folder: &Path) {
     let mut file = std::fs::File::create(folder.join("others")).unwrap();
     while file.write_all(&[b'x'; 64 << 10]).is_ok() {}
@@ -295,11 +295,11 @@ fn a_disk_that_others_filled_has_room_for_records() {
     fill(dir.path());
     assert_eq!(write(), Ok(()));
     assert!(!reserve.exists());
-    // What was given up is taken again once there is room.
+    // The released reserve is taken again once there is space.
     std::fs::remove_file(dir.path().join("others")).unwrap();
     write().unwrap();
     assert!(reserve.exists());
-    // The control: without it nothing can be recorded.
+    // The control: without the reserve nothing can be recorded.
     std::fs::remove_file(&reserve).unwrap();
     fill(dir.path());
     assert_eq!(write().unwrap_err().kind, Kind::DiskFull);

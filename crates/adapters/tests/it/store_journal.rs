@@ -1,4 +1,4 @@
-//! The journal's promises, on the real database.
+//! Tests the guarantees of the journal with the real database.
 
 use crate::common::{self, RUN, append, at, fixture, owner, request, sandbox_created};
 use drive_core::ids::{DedupeKey, EffectKey, RunId};
@@ -233,7 +233,7 @@ fn a_lease_whose_owner_cannot_be_read_runs_out_by_itself() {
     assert_eq!((ask(10), ask(61)), (false, true));
 }
 
-/// A clock that stands where it was put.
+/// A clock that stands still.
 struct Stands(std::sync::Mutex<i64>);
 
 impl Clock for Stands {

@@ -1,5 +1,5 @@
-//! A verification on a machine that lacks a containment layer: said where it is allowed, refused
-//! where every layer is required.
+//! Tests a verification on a machine that lacks a containment layer: it is reported if that is
+//! allowed, and refused if every layer is required.
 
 use crate::support::World;
 use drive_adapters::Environment;
@@ -43,7 +43,7 @@ pub(crate) fn rules(isolation: IsolationMode, network: StageNetwork, script: &st
     }
 }
 
-/// Verifies with layers switched off.
+/// Verifies with layers disabled.
 fn verify(without: &[LayerName], isolation: IsolationMode) -> Verified {
     let runner = runner().without(without);
     verify_with(runner, rules(isolation, StageNetwork::Open, "cat a.txt"))
@@ -53,7 +53,7 @@ fn runner() -> BoundedRunner {
     BoundedRunner::with_helper(env!("CARGO_BIN_EXE_drive-supervise"))
 }
 
-/// Verifies the second commit of a fresh repository against the first.
+/// Verifies the second commit of a new repository against the first.
 pub(crate) fn verify_with(runner: BoundedRunner, rules: Rules) -> Verified {
     let world = World::new();
     world.write("a.txt", "changed\n");
@@ -139,7 +139,7 @@ fn where_every_layer_is_required_a_missing_one_refuses_to_run() {
     assert_eq!(promotable(&report, &head.unwrap(), &base.unwrap()), None);
 }
 
-/// A stage that asks a registry and another host.
+/// A stage that contacts a registry and another host.
 const ASKING: &str = r#"python3 -c '
 import socket
 for host in ("registry.npmjs.org", "x.example"):
@@ -150,7 +150,7 @@ for host in ("registry.npmjs.org", "x.example"):
         print(type(error).__name__)
 '"#;
 
-/// Says its name to everybody who connects.
+/// A server that sends its name to every client.
 fn registry() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

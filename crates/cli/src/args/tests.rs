@@ -20,7 +20,7 @@ fn commands() -> Vec<(String, clap::Command)> {
     all
 }
 
-/// One line that starts with a capital and does not end with a full stop.
+/// Whether a help text is one line that starts with a capital and does not end with a full stop.
 fn is_in_style(help: &str) -> bool {
     help.starts_with(|first: char| first.is_ascii_uppercase())
         && !help.ends_with('.')
@@ -84,7 +84,7 @@ fn no_two_commands_say_the_same_and_no_two_arguments_of_one_do() {
     assert_eq!(twice, [""; 0]);
 }
 
-/// The words of a line as a shell makes them, without redirections.
+/// The words of a line as a shell splits them, without redirections.
 fn words(line: &str) -> Vec<String> {
     let line = line.split(" < ").next().unwrap();
     let line = line.split(" > ").next().unwrap();
@@ -122,7 +122,7 @@ fn every_command_has_examples_that_parse() {
     }
 }
 
-/// The contract's command lines. A noun that is not built yet is passed over.
+/// The command lines of the contract. Nouns that do not exist yet are skipped.
 #[test]
 fn every_command_line_of_the_contract_parses() {
     let lines = [
@@ -176,7 +176,8 @@ fn every_command_line_of_the_contract_parses() {
     }
 }
 
-/// After a new command: `INSTA_UPDATE=always cargo nextest run -p infinite-improbability-drive help_reads`.
+/// To accept a new command's help: `INSTA_UPDATE=always cargo nextest run -p
+/// infinite-improbability-drive help_reads`.
 #[test]
 fn the_help_reads_as_intended() {
     let mut command = Cli::command()

@@ -12,7 +12,7 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Prints the script for a command line.
+/// Prints the completion script for a command line.
 pub(crate) fn run(args: &CompletionsArgs, mut line: clap::Command) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut line, "drive", &mut script);

@@ -19,7 +19,7 @@ pub(crate) struct ConfigArgs {
 }
 
 impl ConfigArgs {
-    /// Whether it is about this machine's files, and not only a text.
+    /// Whether the command reads files of this machine, and does not only print a text.
     pub(super) fn reads_files(&self) -> bool {
         match self.command {
             ConfigCommand::Show | ConfigCommand::Check => true,
@@ -56,7 +56,7 @@ fn show(app: &App) -> Outcome {
     Answer::new(&document, as_toml(effective))
 }
 
-/// The settings as a file one could use, with each value's origin beside it.
+/// The settings as a usable file, with the origin of each value in a comment.
 fn as_toml(effective: &Effective) -> String {
     let mut text = String::new();
     let mut header = String::new();

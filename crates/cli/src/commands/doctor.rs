@@ -15,7 +15,7 @@ pub(crate) struct DoctorArgs {}
 
 /// Runs all checks of `drive doctor`.
 pub(crate) fn run(_args: &DoctorArgs, app: &App) -> Outcome {
-    // Wrong settings are one finding among others: the rest is looked at with the defaults.
+    // Invalid settings are one finding among others: everything else is checked with the defaults.
     let (effective, mistake) = match app.settings() {
         Ok(effective) => (effective.clone(), None),
         Err(problem) => (resolve(&[]).map_err(Findings::into_problem)?, Some(problem)),
@@ -69,13 +69,13 @@ impl<'a> AgentCheck<'a> {
         })
     }
 
-    /// Its name, where it can run.
+    /// The agent's name, if it can run.
     fn usable(&self) -> Option<&'a str> {
         (self.check.status == Status::Ok).then_some(self.name)
     }
 }
 
-/// What can be run now, and what each other agent needs.
+/// The usable agents, and what each other agent lacks.
 fn conclusion(agents: &[AgentCheck<'_>], usable: &[&str]) -> String {
     let mut text = match usable {
         [] => "you can run: no agent\n".to_owned(),

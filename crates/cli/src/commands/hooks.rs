@@ -1,4 +1,4 @@
-//! `drive hooks`: the git hook that verifies what is pushed.
+//! `drive hooks`: the git hook that verifies commits before a push.
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;

@@ -1,4 +1,4 @@
-//! `drive init`: writes a commented `drive.toml` from what it finds.
+//! `drive init`: writes a commented `drive.toml` that fits the repository.
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
@@ -21,10 +21,10 @@ pub(crate) struct InitArgs {
     force: bool,
 }
 
-/// The settings of a repository.
+/// The name of the settings file.
 const FILE: &str = "drive.toml";
 
-/// What `drive verify` knows a project by.
+/// The files by which projects are recognised.
 const PROJECTS: [(&str, &str); 12] = [
     ("Cargo.toml", "Cargo"),
     ("package.json", "Node"),
@@ -40,18 +40,18 @@ const PROJECTS: [(&str, &str); 12] = [
     ("composer.json", "PHP"),
 ];
 
-/// What was found.
+/// The facts about the repository.
 struct Found {
-    /// Agents that can run, in the order of the settings.
+    /// Usable agents, in the order of the settings.
     agents: Vec<String>,
-    /// The forge, and why.
+    /// The forge, and why it was chosen.
     forge: &'static str,
     why: String,
-    /// Build systems, each with the file it is known by.
+    /// Build systems, each with the file by which it was recognised.
     projects: Vec<(&'static str, &'static str)>,
 }
 
-/// Writes the file.
+/// Writes the settings file.
 pub(crate) fn run(args: &InitArgs, app: &App) -> Outcome {
     let root = checkout_root(&app.start_dir()?).ok_or_else(no_repository)?;
     let path = root.join(FILE);
@@ -79,8 +79,8 @@ pub(crate) fn run(args: &InitArgs, app: &App) -> Outcome {
     Answer::new(&document, render_found(&path, &found))
 }
 
-/// What is here, by the defaults and the user's own settings: a file that is replaced counts for
-/// nothing.
+/// Finds the facts, with the defaults and the user's own settings. An existing file that will be
+/// replaced is ignored.
 fn find(app: &App, root: &Path) -> Result<Found, Problem> {
     let settings = match app.settings() {
         Ok(effective) => effective.settings.clone(),

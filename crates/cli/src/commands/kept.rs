@@ -81,7 +81,7 @@ fn list(git: &Git, repo: &Path) -> Outcome {
     Answer::new(&KeptDocument::List { kept }, text)
 }
 
-/// The ref of the only saved work. What is deleted is always named.
+/// The ref of the only saved work. The user is always told what is deleted.
 fn only(app: &App, git: &Git, repo: &Path) -> Result<String, Problem> {
     let all = kept::list(git, repo)?;
     let problem = |message: String, hint: String| {

@@ -117,8 +117,8 @@ impl Command {
         }
     }
 
-    /// Whether recovery comes before the command: it uses the state directory, and does not recover
-    /// itself. The demonstration has its own; some commands only print text.
+    /// Whether recovery runs before the command: it does if the command uses the state directory and does not
+    /// recover by itself. The demonstration has its own state directory, and some commands only print text.
     fn meets_the_state(&self) -> bool {
         match self {
             Command::Spawn(_)

@@ -9,7 +9,7 @@ use drive_core::settings::{Settings, TeamMode};
 use std::num::NonZeroU32;
 use std::path::Path;
 
-/// How the settings let a cruise plan.
+/// The default terms of a cruise's planning phase.
 pub(crate) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTerms, Problem> {
     let team = &settings.spawn_team;
     let namer = team.namer_llm.as_ref().unwrap_or(&team.primary_llm);
@@ -54,7 +54,7 @@ pub(crate) fn usual_terms(settings: &Settings, folder: &Path) -> Result<PhaseTer
     })
 }
 
-/// The prompts of the checkout that this folder is in.
+/// The prompts of the checkout that contains this folder.
 pub(crate) fn load_own_prompts(folder: &Path) -> Result<Prompts, Problem> {
     match checkout_root(folder) {
         Some(root) => load_prompts(&root),
@@ -62,7 +62,7 @@ pub(crate) fn load_own_prompts(folder: &Path) -> Result<Prompts, Problem> {
     }
 }
 
-/// A domain of the project's own is nothing without its prompt.
+/// Refuses a domain of the project's own that has no prompt.
 fn check_domains(review: &ReviewTerms, prompts: &Prompts) -> Result<(), Problem> {
     let mut domains = review.domains.iter();
     let Some(domain) = domains.find(|domain| !prompts.has_domain(domain)) else {

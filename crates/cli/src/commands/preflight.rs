@@ -1,4 +1,4 @@
-//! Asks the forge before an agent is paid whether the run will be able to publish.
+//! Checks with the forge, before an agent costs anything, whether the run will be able to publish.
 
 use crate::app::App;
 use drive_adapters::git::Git;
@@ -7,8 +7,8 @@ use drive_core::problem::Problem;
 use drive_core::run::{Publish, Request};
 use drive_engine::ports::Forge;
 
-/// Fails with what would keep a run from pushing its branch and opening its pull request. Warns of the
-/// rest. A run without a pull request asks nothing.
+/// Fails if something would prevent the run from pushing its branch and opening its pull request,
+/// and prints warnings about the rest. A run without a pull request checks nothing.
 pub(crate) fn require_ready(
     app: &App,
     forge: &dyn Forge,

@@ -1,4 +1,4 @@
-//! `drive prune`: deletes what ended runs left in the state directory.
+//! `drive prune`: deletes the remains of ended runs in the state directory.
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
@@ -38,7 +38,7 @@ pub(crate) struct PruneArgs {
     yes: bool,
 }
 
-/// What is to be deleted.
+/// Files and saved work to delete.
 #[derive(Default)]
 struct Found {
     logs: Vec<RunId>,
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &PruneArgs, app: &App) -> Outcome {
 }
 
 impl Found {
-    /// The folders of runs that ended long ago. What the journal does not know is left alone.
+    /// The folders of runs that ended long ago. A folder without a run in the journal is left alone.
     fn logs(&mut self, wiring: &Wiring, before: Timestamp) -> Result<(), Problem> {
         let entries = fs::read_dir(&wiring.runs_dir)
             .into_iter()
@@ -179,7 +179,7 @@ impl Found {
     }
 }
 
-/// The bytes of all files below a folder; no link is followed.
+/// The total size of all files below a folder, without following links.
 pub(super) fn size(folder: &Path) -> u64 {
     let mut bytes = 0;
     let mut open = vec![folder.to_owned()];

@@ -1,4 +1,4 @@
-//! `drive sandbox`: the sandboxes that are there, a shell in one, and their removal.
+//! `drive sandbox`: lists sandboxes, opens a shell in one, and removes them.
 
 use super::sandbox_prune;
 use crate::answer::{Answer, Outcome};
@@ -51,8 +51,8 @@ enum SandboxCommand {
     Prune(sandbox_prune::PruneArgs),
 }
 
-/// Keeps git from running the hooks and the file monitor of a sandbox. What else an agent may have put into
-/// its configuration (filters, aliases, a pager) still runs, so the user is warned.
+/// Keeps git from running the hooks and the file monitor of a sandbox. Other configuration by an
+/// agent (filters, aliases, a pager) still applies, so the user is warned.
 const SAFE_GIT: [(&str, &str); 5] = [
     ("GIT_CONFIG_COUNT", "2"),
     ("GIT_CONFIG_KEY_0", "core.fsmonitor"),
@@ -134,7 +134,7 @@ fn open(app: &App, wiring: &Wiring, id: Option<&str>, print: bool) -> Outcome {
         "a shell in {path}; an agent wrote these files and could change git's settings here, so look \
          before you run any of them, or git"
     ));
-    // What the shell ended with is what its last command did, and no failure of drive.
+    // The shell's exit code is that of its last command, and no failure of drive.
     let _ = run_in_foreground(&shell, &sandbox.path, &SAFE_GIT)?;
     Answer::new(&document, "")
 }
@@ -173,8 +173,8 @@ fn remove(app: &App, wiring: &Wiring, id: Option<&str>) -> Outcome {
     Answer::new(&document, text)
 }
 
-/// The sandbox of that id, else the one of that run; without an id, the only one of this repository that
-/// fits.
+/// The sandbox with this id, else the one of the run with this id; without an id, the only one of
+/// this repository that fits.
 fn find(
     app: &App,
     wiring: &Wiring,

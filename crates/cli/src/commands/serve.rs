@@ -70,7 +70,7 @@ enum Arrived {
     Problem(Problem),
 }
 
-/// Serves until a stop is asked for.
+/// Serves until a stop is requested.
 pub(crate) fn run(args: &ServeArgs, app: &App) -> Outcome {
     if args.link {
         return link(args, app);
@@ -134,7 +134,7 @@ pub(crate) fn run(args: &ServeArgs, app: &App) -> Outcome {
         .answer_now(&Answer::new(&document, announcement(&document, variable))?);
     if args.expose == Some(Expose::All) && !args.listen.ip().is_loopback() {
         app.output()
-            .warn("this address has no TLS: whoever can read the traffic can take over a login; use a proxy with TLS");
+            .warn("this address has no TLS: anyone who can read the traffic can take over a login; use a proxy with TLS");
     }
     while cancel.asked().is_none() {
         if !server.is_running() {
@@ -150,7 +150,7 @@ pub(crate) fn run(args: &ServeArgs, app: &App) -> Outcome {
     Answer::new(&document, "")
 }
 
-/// A new link for the server that runs.
+/// Prints a new login link for the running server.
 fn link(args: &ServeArgs, app: &App) -> Outcome {
     let logins = FileLogins::open(app.state_dir()?.path(), Arc::new(SystemClock))?;
     let address = logins.load_address();
@@ -166,14 +166,15 @@ fn link(args: &ServeArgs, app: &App) -> Outcome {
     Answer::new(&document, text)
 }
 
-/// A browser cannot follow a link to every address of a machine, but to its own.
+/// The login link. A browser cannot use a wildcard address, so the link contains a loopback address instead.
 fn login_link(logins: &FileLogins, url: &str) -> Result<String, Problem> {
     let here = url.replacen("//0.0.0.0:", "//127.0.0.1:", 1);
     let here = here.replacen("//[::]:", "//[::1]:", 1);
     Ok(format!("{here}/login?code={}", logins.new_code()?))
 }
 
-/// Other machines may send signed webhooks; they see the dashboard only with `--expose all`.
+/// Whether the dashboard is shown. From other machines only signed webhooks are accepted, unless
+/// `--expose all` is given.
 fn shows_dashboard(listen: SocketAddr, expose: Option<Expose>) -> bool {
     listen.ip().is_loopback() || expose == Some(Expose::All)
 }
@@ -187,7 +188,7 @@ fn say_next(app: &App, arrived: &Receiver<Arrived>) {
         )),
         Ok(Arrived::Problem(problem)) => app.output().warn(&problem),
         Err(RecvTimeoutError::Timeout) => {}
-        // Without a receiver nobody tells anything; there is still a stop to wait for.
+        // Without a sender no event can arrive, but a stop still can.
         Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK_EVERY),
     }
 }
@@ -209,8 +210,8 @@ fn announcement(document: &ServeDocument, variable: &str) -> String {
     text
 }
 
-/// What the dashboard shows from here: every run and verification, and the pull requests and the forge of the
-/// repository, where there is one.
+/// The data of the dashboard: all runs and verifications, and the pull requests and the forge of
+/// the repository, if there is one.
 fn sources(app: &App, wiring: &Wiring, logins: Arc<FileLogins>) -> Result<Sources, Problem> {
     let settings = &app.settings()?.settings;
     let folder = app.start_dir()?;
@@ -255,7 +256,7 @@ fn receiver(
         deliveries: Arc::new(SqliteDeliveries::new(wiring.database().clone())),
         nudges: Arc::new(board),
         clock,
-        // Nobody listens any more once a stop was asked for.
+        // After a stop request nobody receives this.
         report: Box::new(move |problem| drop(tell.send(Arrived::Problem(problem)))),
     };
     webhook::router(secret, handlers)

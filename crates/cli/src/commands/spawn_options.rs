@@ -1,4 +1,4 @@
-//! Options that `drive spawn` and `drive spawn-team` share, and how both start and report a run.
+//! Options that `drive spawn` and `drive spawn-team` share, and how both start a run and report it.
 
 use super::spawn_detached::{detach, handed_over};
 use crate::answer::Outcome;
@@ -27,7 +27,7 @@ pub(super) struct SpawnOptions {
     #[arg(value_name = "TASK")]
     task: String,
 
-    /// Commit or branch to start from [default: what is checked out]
+    /// Commit or branch to start from [default: the checked-out commit]
     #[arg(long, value_name = "REV")]
     base: Option<String>,
 
@@ -94,7 +94,7 @@ impl TimeoutArgs {
     }
 }
 
-/// What kind of run to start, and with which agents.
+/// The kind of run to start, with its agents.
 pub(super) struct Assignment {
     /// The command and its own options.
     pub(super) kind: RunKind,
@@ -102,11 +102,11 @@ pub(super) struct Assignment {
     pub(super) agent: String,
     /// Names of further agents, which must be installed.
     pub(super) others: Vec<String>,
-    /// Permission escalations allowed for each agent.
+    /// How many permission requests each agent may make.
     pub(super) max_escalations: u32,
 }
 
-/// Turns flags into a layer of settings, so that they are checked like settings.
+/// Converts flags to layers of settings, so that they are checked like settings.
 pub(super) fn layers(flags: &[(&str, &str, &Option<String>)]) -> Vec<Layer> {
     let given = |(flag, key, value): &(&str, &str, &Option<String>)| {
         Some(Layer::flag(flag, key, value.as_deref()?))
@@ -114,7 +114,7 @@ pub(super) fn layers(flags: &[(&str, &str, &Option<String>)]) -> Vec<Layer> {
     flags.iter().filter_map(given).collect()
 }
 
-/// The branch to create that a person named.
+/// The branch name that a person chose for a new branch.
 pub(super) fn new_branch(name: Option<&str>) -> Result<Option<BranchName>, Problem> {
     let new = |name| BranchName::parse(name).and_then(BranchName::for_new);
     name.map(new).transpose()

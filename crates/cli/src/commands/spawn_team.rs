@@ -36,7 +36,7 @@ pub(crate) struct SpawnTeamArgs {
     auto_merge: bool,
 }
 
-/// A mode that reviews once has no number of reviews to limit.
+/// Refuses a maximum number of reviews for a mode that reviews only once.
 fn check_iterations(args: &SpawnTeamArgs, mode: TeamMode) -> Result<(), Problem> {
     match mode {
         TeamMode::Sequential if args.max_iterations.is_some() => Err(Problem::new(

@@ -1,5 +1,5 @@
-//! Warnings at the start of a run: facts about the caller's checkout and forge that change what the
-//! run will do, and that are easy to overlook.
+//! Warnings at the start of a run, about facts of the caller's checkout and forge that are easy to
+//! overlook and affect the run.
 
 use crate::app::App;
 use drive_adapters::git::Git;
@@ -19,11 +19,11 @@ pub(super) fn warn_without_token(app: &App, settings: &Settings, choice: &Choice
     }
 }
 
-/// Warns about changes in the checkout that the run will not see. A run that starts from another
-/// commit than the one checked out was not meant to see them.
+/// Warns about uncommitted changes in the checkout, which the run will not see. There is no warning
+/// if the run starts from another commit than the checked-out one.
 pub(super) fn warn_of_uncommitted_changes(app: &App, git: &Git, request: &Request) {
-    // A bare repository has no state to read, and a checkout that cannot be read is no reason to
-    // stop: the run does not use it.
+    // A bare repository has no such state, and a checkout that cannot be read must not stop the
+    // run, which does not use it.
     let Ok(state) = git.state(Place::Checkout(&request.repo)) else {
         return;
     };

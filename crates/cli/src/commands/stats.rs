@@ -1,4 +1,4 @@
-//! `drive stats`: what reviews came to, per agent and domain.
+//! `drive stats`: statistics of reviews, per agent and domain.
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
@@ -12,7 +12,7 @@ use drive_core::time::{Timestamp, since};
 use drive_engine::ports::{RunFilter, Store};
 use std::fmt::Write;
 
-/// How many runs are looked through, newest first.
+/// How many runs are searched, newest first.
 const MOST: u32 = 10_000;
 
 /// The arguments of `drive stats`.
@@ -28,7 +28,7 @@ pub(crate) struct StatsArgs {
 }
 
 impl StatsArgs {
-    /// The time before which a run does not count.
+    /// The start of the period that counts.
     fn earliest(&self, now: Timestamp) -> Result<Option<Timestamp>, Problem> {
         let Some(text) = &self.since else {
             return Ok(None);
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &StatsArgs, app: &App) -> Outcome {
     Answer::new(&document, Printable(&text).to_string())
 }
 
-/// How many runs were reviewed.
+/// The number of reviewed runs.
 fn reviewed(runs: &[Run]) -> usize {
     let is_reviewed = |run: &&Run| !review_stats([*run]).is_empty();
     runs.iter().filter(is_reviewed).count()

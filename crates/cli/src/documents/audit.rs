@@ -66,7 +66,7 @@ enum TaskStatus {
 #[serde(rename_all = "camelCase")]
 struct EvidenceDocument {
     criterion: String,
-    /// The command that checks it; null where no program can.
+    /// The command that checks it; null if no program can check it.
     command: Option<Vec<String>>,
     /// The file in which a validator saw that it is met.
     file: Option<String>,
@@ -137,7 +137,7 @@ struct TrainsDocument {
 #[serde(rename_all = "camelCase")]
 struct PhaseCost {
     name: &'static str,
-    /// Null where it has not ended.
+    /// The duration in milliseconds; null while it has not ended.
     duration_ms: Option<i64>,
     /// Tokens, without those read from the model's cache.
     tokens: Option<u64>,

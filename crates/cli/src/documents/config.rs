@@ -76,7 +76,7 @@ enum SettingOrigin {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct SettingsMistake {
-    /// The file; null where it is none.
+    /// The file; null if the mistake is in no file.
     file: Option<String>,
     /// The line, counted from one.
     line: Option<usize>,

@@ -45,7 +45,7 @@ pub(crate) struct CruiseDocument {
 struct DomainReview {
     /// Null for a review of everything at once.
     domain: Option<String>,
-    /// Null where there is none yet, or none followed from the review.
+    /// The verdict; null if there is none yet, or the review gave none.
     verdict: Option<Verdict>,
     /// The commit that was reviewed.
     commit: Option<Sha>,
@@ -87,7 +87,7 @@ struct TaskSummary {
     attempts: u32,
     #[schemars(range(min = 0))]
     cost_usd: Option<f64>,
-    /// Why it is blocked, or what went wrong with the last attempt.
+    /// The reason why it is blocked, or why the last attempt failed.
     reason: Option<String>,
 }
 
@@ -207,7 +207,7 @@ enum CommentLife {
         /// The reply, where its id is known.
         reply: Option<CommentLocation>,
     },
-    /// The reply asks something back; nobody has answered it.
+    /// The reply asks a question that nobody has answered.
     Asked {
         answer: CommentOutcome,
         /// The reply, where its id is known.

@@ -4,7 +4,7 @@ use drive_core::problem::{Kind, Problem};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Why a command did not do what it was asked.
+/// The reason why a command failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Failure {
@@ -29,7 +29,7 @@ impl From<&Problem> for Failure {
     }
 }
 
-/// A command that failed before it had a document of its own.
+/// The document of a command that failed before it had another one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ErrorDocument {
@@ -42,7 +42,7 @@ pub(crate) struct ErrorDocument {
     /// The exit code of the command.
     #[schemars(extend("enum" = [1, 2, 3, 130]))]
     exit_code: u8,
-    /// The same, as the documents of other commands hold it.
+    /// The failure, in the form that the documents of other commands use too.
     failure: Failure,
 }
 

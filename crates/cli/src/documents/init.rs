@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The settings file that was written, and what was found for it.
+/// The new settings file, and the values that were detected for it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InitDocument {
@@ -11,7 +11,7 @@ pub(crate) struct InitDocument {
     pub(crate) path: String,
     /// Agents that can run here.
     pub(crate) agents: Vec<String>,
-    /// `github`, `local`, or `auto` where it could not be found out.
+    /// `github`, `local`, or `auto` if the forge could not be detected.
     pub(crate) forge: String,
     /// Build systems that `drive verify` recognises at the root.
     pub(crate) projects: Vec<String>,

@@ -15,9 +15,9 @@ pub(crate) struct NoticeDocument {
     kind: RunCommand,
     /// The repository.
     repo: String,
-    /// One line for a headline.
+    /// A headline in one line.
     title: String,
-    /// The reason, or what is known besides.
+    /// The reason, or further information.
     reason: String,
     /// The task of a cruise that it is about.
     task: Option<String>,

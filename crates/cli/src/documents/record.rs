@@ -124,7 +124,7 @@ struct ReviewDocument {
 struct SuggestionDocument {
     file: Option<String>,
     line: Option<u64>,
-    /// The last line, where it is about several.
+    /// The last line, if the finding is about several lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     end_line: Option<u64>,
     /// The problem that the reviewer found.
@@ -140,10 +140,10 @@ struct SuggestionDocument {
     severity: agent::answer::Severity,
     /// The reviewer's confidence, in percent.
     confidence: agent::answer::Confidence,
-    /// Whether it was there before the change; such a finding does not stand against a merge.
+    /// Whether it existed before the change; such a finding does not block a merge.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pre_existing: bool,
-    /// Why a second agent says that it is wrong; such a finding does not stand against a merge.
+    /// The reason why a second agent says that it is wrong; such a finding does not block a merge.
     #[serde(skip_serializing_if = "Option::is_none")]
     refuted: Option<String>,
 }
@@ -152,7 +152,7 @@ struct SuggestionDocument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RemarkDocument {
-    /// The comment that holds it; null when it was not posted.
+    /// The comment with the finding; null if it was not posted.
     comment: Option<CommentLocation>,
     file: Option<String>,
     line: Option<u64>,
@@ -248,7 +248,7 @@ impl From<&agent::answer::Finding> for SuggestionDocument {
     }
 }
 
-/// A finding that stands against a merge.
+/// A finding that blocks a merge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OpenFindingDocument {

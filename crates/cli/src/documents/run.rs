@@ -161,7 +161,7 @@ pub(crate) struct RunSummary {
     kind: Option<RunCommand>,
     /// The outcome; null for a run that has not ended.
     pub(crate) status: Option<RunStatus>,
-    /// The state that lists and pages show: that of a run whose owner is gone is `needsYou`.
+    /// The state in lists and pages. For a run without a living owner it is `needsYou`.
     state: RunState,
     /// The reason for its wait, with the command where only a person can end the wait; null while
     /// the run works or is over.
@@ -181,13 +181,12 @@ pub(crate) struct RunSummary {
     pr_url: Option<String>,
     /// The verdict of all reviews together; null without a review.
     verdict: Option<LastWord>,
-    /// The findings that stand against a merge: those of each domain whose last verdict is changes
-    /// requested.
+    /// The findings that block a merge: those of each domain whose last verdict is changes requested.
     open_findings: Vec<OpenFindingDocument>,
-    /// Whether the fixer changed what a reviewer objected to, and nobody reviewed it, as in mode
+    /// Whether the fixer addressed a reviewer's objection and nobody reviewed the fix, as in mode
     /// `sequential`.
     fix_unreviewed: bool,
-    /// The verification before `--auto-merge`; null where there was none.
+    /// The verification before `--auto-merge`; null if there was none.
     verification: Option<VerificationSummary>,
     /// The commit on the base, where drive merged the pull request.
     merged_sha: Option<Sha>,
@@ -200,7 +199,7 @@ pub(crate) struct RunSummary {
     #[schemars(range(min = 0))]
     cost_usd: Option<f64>,
     duration_ms: u64,
-    /// Refs that hold work which is on no branch.
+    /// Refs with work that is on no branch.
     #[schemars(inner(regex(pattern = "^refs/drive/kept/")))]
     kept: Vec<String>,
     /// The layers of isolation that held every agent and the verification.
@@ -305,7 +304,7 @@ impl From<&Run> for RunSummary {
 }
 
 impl RunSummary {
-    /// A run of which is known how it stands.
+    /// The summary of a run with a known standing.
     pub(crate) fn standing(run: &Run, its: &Standing) -> Self {
         let request = run.request.as_ref();
         let outcome = run.outcome.as_ref();
@@ -385,7 +384,7 @@ fn phase(run: &Run) -> Option<&Phase> {
     }
 }
 
-/// A cruise counts the fixer rounds of all its runs, a team its reviews.
+/// The fixer rounds of all runs of a cruise, or the reviews of a team.
 fn rounds(run: &Run) -> Option<u32> {
     match &run.flow {
         Flow::Phase { phase } if !run.is_watched() => {

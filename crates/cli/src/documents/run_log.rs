@@ -12,7 +12,7 @@ use serde::Serialize;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunLogDocument {
     pub(crate) run_id: String,
-    /// The file with what the agent that worked last printed; null when there is none yet.
+    /// The file with the output of the agent that was active last; null if there is none yet.
     pub(crate) path: Option<String>,
     /// Its text; absent when the log was followed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -22,7 +22,7 @@ pub(crate) struct RunLogDocument {
     pub(crate) agents: Vec<AgentLogDocument>,
 }
 
-/// One agent and where its logs are.
+/// An agent and the paths of its logs.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AgentLogDocument {
@@ -32,9 +32,9 @@ pub(crate) struct AgentLogDocument {
     pub(crate) run_id: String,
     /// The effect that started it, with its attempt.
     pub(crate) effect: String,
-    /// The file with what it printed.
+    /// The file with its output.
     pub(crate) path: String,
-    /// The file with what it did, one event a line; absent for an agent of an older drive.
+    /// The file with its actions, one event per line; absent for an agent of an older drive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) events: Option<String>,
     /// The agent; absent for an agent of an older drive.

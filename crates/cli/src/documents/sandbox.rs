@@ -19,7 +19,7 @@ pub(crate) enum SandboxDocument {
     /// `drive sandbox remove`.
     Removed {
         removed: SandboxEntry,
-        /// The work that was saved; null where there was none.
+        /// The saved work; null if there was none.
         kept: Option<KeptWorkDocument>,
     },
     /// `drive sandbox prune`, the largest first.

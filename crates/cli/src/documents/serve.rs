@@ -12,6 +12,6 @@ pub(crate) struct ServeDocument {
     pub(crate) dashboard: bool,
     /// The link that logs a browser in, once; null where the dashboard is not shown.
     pub(crate) login: Option<String>,
-    /// The address for webhooks; null where none are received.
+    /// The address for webhooks; null if none are received.
     pub(crate) webhooks: Option<String>,
 }

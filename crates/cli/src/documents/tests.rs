@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The schema of a document as it is printed: its struct's, with the field that names it.
+/// The schema of a document in its printed form: its struct's, with the field that names it.
 pub(super) fn derived_schema<D: Document>() -> String {
     let generator = SchemaSettings::draft2020_12()
         .for_serialize()
@@ -30,7 +30,7 @@ pub(super) fn derived_schema<D: Document>() -> String {
     text
 }
 
-/// The file that `DRIVE_INPUT` names. Agents read it; it is not printed, and does not name itself.
+/// The file that `DRIVE_INPUT` names. Agents read it; it is not printed and has no schema field.
 const AGENT_INPUT: &str = "drive.agentInput/1";
 
 fn agent_input_schema() -> String {
@@ -47,7 +47,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas")
 }
 
-/// `drive.run/1` is published as `run.schema.json`.
+/// The file name of a schema: `drive.run/1` is published as `run.schema.json`.
 fn file_name(schema: &str) -> String {
     let name = schema.strip_prefix("drive.").unwrap();
     format!("{}.schema.json", name.strip_suffix("/1").unwrap())

@@ -71,7 +71,7 @@ macro_rules! mirror {
 
         #[cfg(test)]
         impl $name {
-            /// Each variant as the core writes it and as it is written here.
+            /// Each variant in the core's form and in this one.
             pub(crate) fn both() -> Vec<(serde_json::Value, serde_json::Value)> {
                 vec![$((
                     serde_json::to_value(<$core>::$variant).unwrap(),

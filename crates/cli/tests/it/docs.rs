@@ -1,4 +1,4 @@
-//! The documents are true: paths exist, commands run.
+//! Tests that the documents are true: paths exist, commands run.
 
 use drive_core::prompts::PromptName;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap()
 }
 
-/// Every `quoted` piece of a text.
+/// Every piece of text in backticks.
 fn quoted(text: &str) -> BTreeSet<&str> {
     text.split('`')
         .skip(1)
@@ -118,7 +118,7 @@ fn the_commands_of_the_readme_run() {
     for line in shell_lines(&read("README.md")) {
         let arguments = match line.as_str() {
             "bash scripts/test" => {
-                // Running all tests from a test would not end; that it is a script bash takes must do.
+                // A test that runs all tests would not end; it must suffice that bash can parse the script.
                 let checked = Command::new("bash")
                     .arg("-n")
                     .arg(root().join("scripts/test"))
@@ -240,7 +240,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Does what its role asks for, and no more.
+/// Does exactly what its role requires.
 const AGENT: &str = r#"
 cat > /dev/null
 case "$DRIVE_ROLE" in

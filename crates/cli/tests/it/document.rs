@@ -1,10 +1,10 @@
-//! The one document of `--json`, checked against the schema that is published for it.
+//! Checks the one document of `--json` against its published schema.
 
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Reads a document and asserts that the schema it names accepts it.
+/// Parses a document and asserts that it satisfies the schema that it names.
 pub(crate) fn read(text: &str) -> Value {
     let document: Value =
         serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
@@ -12,7 +12,7 @@ pub(crate) fn read(text: &str) -> Value {
     document
 }
 
-/// Where a document breaks the schema it names.
+/// The violations of the schema that the document names.
 fn mistakes(document: &Value) -> Vec<String> {
     let name = document["schema"].as_str().unwrap_or_default();
     let Some(name) = name

@@ -1,4 +1,4 @@
-//! The list of errors is complete: `docs/errors.md` is generated from the kinds, and each is used.
+//! Tests that the list of errors is complete: `docs/errors.md` is generated from the kinds, and each is used.
 use drive_core::problem::Kind;
 use std::collections::BTreeSet;
 use std::fs;
@@ -89,7 +89,7 @@ fn every_kind_is_used_by_production_code() {
         let text = fs::read_to_string(path).unwrap();
         let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
         for (at, found) in code.match_indices("Kind::") {
-            // `ErrorKind::NotFound` is another enum's.
+            // `ErrorKind::NotFound` belongs to another enum.
             if !code[..at].ends_with(|c: char| c.is_ascii_alphanumeric()) {
                 let rest = &code[at + found.len()..];
                 let end = rest.find(|c: char| !c.is_ascii_alphanumeric());

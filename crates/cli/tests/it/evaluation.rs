@@ -1,4 +1,4 @@
-//! The evaluation of reviews in `benches`, with a script as the agent that reviews.
+//! Tests the evaluation of reviews in `benches`, with a script as the reviewer.
 
 use drive_benches::reviews::{Evaluation, Options, Summary, evaluate};
 use serde_json::{Value, json};
@@ -7,8 +7,8 @@ use std::fs;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Knows each case by a file of it. It finds one defect (and something else), notes one, raises a false
-/// alarm, approves a clean change, and fails on everything else. `Security` approves everything.
+/// Recognizes each case by one of its files. It finds one defect (and something else), notes one, raises a
+/// false alarm, approves a clean change, and fails on everything else. `Security` approves everything.
 const REVIEWER: &str = r#"
 cat > /dev/null
 answer() { printf '```json\n{"verdict": "%s", "suggestions": [%s]}\n```\n[REVIEW COMPLETE]\n' "$1" "$2"; }
@@ -37,7 +37,7 @@ const CASES: [&str; 5] = [
     "price-cache",
 ];
 
-/// Evaluates this script as the reviewer, called with these options.
+/// Evaluates this script as the reviewer, with these options.
 fn evaluated(script: &str, args: &[&str]) -> Evaluation {
     let folder = TempDir::new().unwrap();
     let (program, settings) = (
@@ -55,7 +55,7 @@ fn evaluated(script: &str, args: &[&str]) -> Evaluation {
     let options = Options::read(&[args, &["--settings", settings, "--drive", drive]].concat());
     let path = std::env::var_os("PATH").unwrap_or_default();
     let environment = [(OsString::from("PATH"), path)];
-    // Shown when the test fails.
+    // Shown if the test fails.
     let mut narrate = |line: &str| eprintln!("{line}");
     evaluate(&options.unwrap(), &environment, &mut narrate).unwrap()
 }
@@ -65,7 +65,7 @@ fn on_cases<'a>(args: &[&'a str], cases: &[&'a str]) -> Vec<&'a str> {
     args.iter().copied().chain(cases).collect()
 }
 
-/// The sums of a configuration without its time.
+/// The totals of a configuration without its time.
 fn sums(evaluation: &Evaluation, index: usize) -> Summary {
     Summary {
         time: Duration::ZERO,

@@ -1,10 +1,10 @@
-//! Rules of the house that the compiler does not know.
+//! Tests project rules that the compiler cannot check.
 
 use crate::module_graph::modules;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How text decides something.
+/// Code with which text makes a decision.
 const DECIDES: [&str; 5] = [
     "starts_with(\"",
     "strip_prefix(\"",
@@ -13,7 +13,7 @@ const DECIDES: [&str; 5] = [
     "!= \"",
 ];
 
-/// Where text may decide, and why: file of the flow, part of the line, reason.
+/// Where text may make a decision, and why: file of the flow, part of the line, reason.
 const MAY_DECIDE: [(&str, &str, &str); 1] = [(
     "phase::opinion",
     "part != \"..\"",

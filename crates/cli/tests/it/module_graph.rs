@@ -1,8 +1,8 @@
-//! No module imports itself through others: each room of the house can be understood alone.
+//! Tests that no module imports itself through others, so that each can be understood alone.
 //!
-//! The graph is drawn from the `use` lines and from every other path that starts at `crate`, `self`,
-//! `super` or a child. A parent that re-exports its children does not depend on them, one that uses their
-//! items does; a child that imports from its parent depends on it.
+//! The graph consists of the `use` lines and of all other paths that start at `crate`, `self`,
+//! `super` or a child. A parent that re-exports its children does not depend on them, but one that
+//! uses their items does; a child that imports from its parent depends on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -101,7 +101,7 @@ fn a_parent_that_uses_its_child_and_is_used_by_it_is_found() {
     assert_eq!(circles("mod b;\nfn h() {\n    b::f()\n}", ""), 0);
 }
 
-/// The text of every module that ships, without comments and unit tests.
+/// The text of every shipped module, without comments and unit tests.
 pub(crate) fn modules(sources: &Path) -> BTreeMap<Module, String> {
     let mut found = BTreeMap::new();
     let mut open = vec![sources.to_owned()];
@@ -160,7 +160,7 @@ fn shipped(text: &str) -> String {
     kept.join("\n")
 }
 
-/// Which modules each one imports from.
+/// The modules from which each module imports.
 fn graph(modules: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>> {
     let mut graph = BTreeMap::new();
     for (module, text) in modules {
@@ -173,8 +173,7 @@ fn graph(modules: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module
     graph
 }
 
-/// Every path of every `use` line, with its braces expanded. What a module re-exports of its children it
-/// does not use.
+/// Every path of every `use` line, with its braces expanded. Re-exports of children are not uses.
 fn imports(text: &str) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     for statement in text.split(';') {
@@ -197,10 +196,10 @@ fn imports(text: &str) -> Vec<Vec<String>> {
     paths
 }
 
-/// Every path with more than one part that stands in no `use` line.
+/// Every path with more than one part outside of `use` lines.
 fn inner_paths(text: &str) -> Vec<Vec<String>> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-    // Text in quotes, and who may see an item, import nothing.
+    // Text in quotes and visibilities are not imports.
     let unquoted: String = text.split('"').step_by(2).collect::<Vec<_>>().join(" ");
     let statements = unquoted.split_inclusive(';').map(|statement| {
         let lines: Vec<&str> = statement.lines().collect();
@@ -262,7 +261,7 @@ fn expand(tree: &str, before: &[String], paths: &mut Vec<Vec<String>>) {
     }
 }
 
-/// The module that a path names or lies in; `None` for another crate.
+/// The module that a path names or is in; `None` for another crate.
 fn resolved(from: &Module, path: &[String], modules: &BTreeMap<Module, String>) -> Option<Module> {
     let mut at = from.clone();
     let mut rest = path;
@@ -302,7 +301,7 @@ fn resolved(from: &Module, path: &[String], modules: &BTreeMap<Module, String>) 
     best.filter(|target| target != from)
 }
 
-/// One circle for each module that reaches itself, each set of modules once.
+/// One cycle for each module that reaches itself; each set of modules once.
 fn circles_of(graph: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<Module>> {
     let mut circles: Vec<Vec<Module>> = Vec::new();
     for start in graph.keys() {
@@ -314,7 +313,7 @@ fn circles_of(graph: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<Module>> {
     circles
 }
 
-/// The shortest way from a module back to itself.
+/// The shortest path from a module back to itself.
 fn circle_through(
     graph: &BTreeMap<Module, BTreeSet<Module>>,
     start: &Module,

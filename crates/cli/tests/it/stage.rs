@@ -1,4 +1,4 @@
-//! A repository, a home, a team of agents.
+//! A repository, a home and a team of agents, for tests.
 
 use drive_testkit::github::Simulator;
 use serde_json::Value;
@@ -21,7 +21,7 @@ fixer) echo fixed >> greet.txt; echo "Appended."
 esac
 "#;
 
-/// Approves once the file it looks at was fixed.
+/// Approves once the file that it reviews was fixed.
 pub(crate) const REVIEWER: &str = r#"
 cat > /dev/null
 if grep -q fixed greet.txt; then
@@ -36,7 +36,7 @@ pub(crate) const TASK: &str = "Greet people by name";
 pub(crate) const LOCAL: &str = "[forge]\nkind = \"local\"\n";
 const GIT_USER: &str = "[user]\nname = Ann\nemail = ann@example.org\n";
 
-/// What one call did.
+/// The result of one call.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -55,7 +55,7 @@ impl Stage {
         Self::of_scripts(LOCAL, None).cast(primary, reviewer)
     }
 
-    /// A clone of a repository that a forge keeps.
+    /// A clone of a repository on a forge.
     pub(crate) fn clone_of(url: &str, settings: &str, primary: &str, reviewer: &str) -> Self {
         Self::of_scripts(settings, Some(url)).cast(primary, reviewer)
     }
@@ -66,8 +66,7 @@ impl Stage {
         self
     }
 
-    /// The same with agents whose scripts are still to be written; a clone where `origin` says of
-    /// what.
+    /// The same with agents whose scripts are written later; a clone of `origin` if that is given.
     pub(crate) fn of_scripts(settings: &str, origin: Option<&str>) -> Self {
         let stage = Self::of_agents(Vec::new(), origin);
         stage.settle(&format!(
@@ -78,7 +77,7 @@ impl Stage {
         stage
     }
 
-    /// The same for a caller with this environment, who has no settings yet.
+    /// The same for a caller with this environment and without settings.
     pub(crate) fn of_agents(variables: Vec<(String, String)>, origin: Option<&str>) -> Self {
         let stage = Self {
             folder: tempfile::tempdir().unwrap(),
@@ -104,8 +103,8 @@ impl Stage {
         stage
     }
 
-    /// The settings are not committed: they are the caller's. A scripted reviewer has one answer, so
-    /// nobody is asked to refute it unless the settings say so.
+    /// Writes the caller's settings, which are not committed. A scripted reviewer has only one
+    /// answer, so refuting is disabled unless the settings configure it.
     pub(crate) fn settle(&self, settings: &str) {
         let settings = if settings.contains("[review]") {
             settings.to_owned()
@@ -115,7 +114,7 @@ impl Stage {
         fs::write(self.path("repo/drive.toml"), settings).unwrap();
     }
 
-    /// Lets agents write wherever they like, as where the kernel cannot confine them.
+    /// Lets agents write everywhere, like on a kernel that cannot confine them.
     pub(crate) fn unconfine(&self) {
         let settings = fs::read_to_string(self.path("repo/drive.toml")).unwrap();
         self.settle(&format!("{settings}[sandbox]\nisolation = \"off\"\n"));
@@ -140,7 +139,7 @@ impl Stage {
         fs::write(self.path(&format!("agents/{name}")), text).unwrap();
     }
 
-    /// A program in the repository, with an environment of its own.
+    /// A command in the repository, with its own environment.
     pub(crate) fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command
@@ -156,7 +155,7 @@ impl Stage {
         command
     }
 
-    /// The names of the sandboxes that are there.
+    /// The names of existing sandboxes.
     pub(crate) fn sandboxes(&self) -> Vec<String> {
         let state = self.path("home/.local/state/infinite-improbability-drive/sandboxes");
         let entries = std::fs::read_dir(state).into_iter().flatten().flatten();
@@ -169,7 +168,7 @@ impl Stage {
         output.unwrap_or_else(|stderr| panic!("{args:?}: {stderr}"))
     }
 
-    /// What git answered, or what it refused with.
+    /// Git's output, or its error.
     pub(crate) fn try_git(&self, args: &[&str]) -> Result<String, String> {
         let output = self.command("git").args(args).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap().trim_end().to_owned();
@@ -206,11 +205,11 @@ impl Stage {
     }
 }
 
-/// How long something may take that a test waits for.
+/// The maximum wait of a test for a condition.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Waits until something holds. What takes long to find out is asked for less often: other tests have
-/// something to do meanwhile.
+/// Waits until a condition is true. A slow condition is checked less often, because other tests run
+/// meanwhile.
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -227,7 +226,7 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
 /// Waits for a started `drive`.
 pub(crate) fn ended(child: Child) -> Ended {
     let output = child.wait_with_output().unwrap();
-    // Shown when the test fails.
+    // Shown if the test fails.
     eprintln!("{}", String::from_utf8_lossy(&output.stderr));
     let stdout = String::from_utf8(output.stdout).unwrap();
     Ended {
@@ -250,7 +249,7 @@ pub(crate) fn said(pull_request: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The fields of a run that do not differ from run to run.
+/// The fields of a run that do not differ between runs.
 pub(crate) fn gist(document: &Value) -> Value {
     let commits: Vec<&Value> = document["commits"]
         .as_array()

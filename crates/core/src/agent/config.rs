@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 
-/// Which adapter speaks to an agent.
+/// The kind of an agent, which selects its adapter.
 #[derive(
     Clone,
     Copy,
@@ -49,8 +49,8 @@ impl AgentKind {
         }
     }
 
-    /// Whether an agent of this kind can be held to permission rules: whether it asks, or takes
-    /// them as its own.
+    /// Whether drive can enforce permission rules on an agent of this kind: the agent asks drive,
+    /// or accepts the rules as its own.
     pub fn keeps_permissions(self) -> bool {
         match self {
             AgentKind::ClaudeCode | AgentKind::Acp => true,
@@ -58,8 +58,8 @@ impl AgentKind {
         }
     }
 
-    /// Whether MCP servers of the program's own settings can be passed on. Gemini CLI starts none in
-    /// a folder that it does not trust, and in one that it trusts, the repository's too.
+    /// Whether MCP servers from the user's own settings can be passed on. Gemini CLI starts none in
+    /// a folder that it does not trust, and in a trusted folder it also starts the repository's.
     pub fn takes_servers(self) -> bool {
         match self {
             AgentKind::ClaudeCode | AgentKind::Codex => true,
@@ -67,7 +67,7 @@ impl AgentKind {
         }
     }
 
-    /// The command when the settings name none.
+    /// The default command.
     pub fn default_command(self) -> Option<&'static str> {
         match self {
             AgentKind::ClaudeCode => Some("claude"),
@@ -84,7 +84,7 @@ impl fmt::Display for AgentKind {
     }
 }
 
-/// What an agent may reach of the network.
+/// The network access of an agent.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -100,7 +100,7 @@ pub enum AgentNetwork {
 }
 
 impl AgentNetwork {
-    /// Which of two lets an agent reach less.
+    /// A rank of strictness: the higher one lets an agent reach less.
     pub(crate) fn strictness(self) -> u8 {
         match self {
             Self::Open => 0,
@@ -110,28 +110,28 @@ impl AgentNetwork {
     }
 }
 
-/// One agent of the settings, `[agents.NAME]`.
+/// An agent in the settings, `[agents.NAME]`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentConfig {
-    /// Which adapter speaks to it.
+    /// The kind of its program, which selects the adapter.
     pub kind: AgentKind,
     /// The program and its first arguments; empty for the kind's usual one.
     #[serde(default)]
     pub command: Vec<String>,
-    /// The model it is told to use; its own default when left out.
+    /// The model to use; the program's own default if omitted.
     #[serde(default)]
     pub model: Option<String>,
-    /// The model for a role, where it differs.
+    /// A different model for some roles.
     #[serde(default)]
     pub models: BTreeMap<Role, String>,
     /// Variables let through besides those of the kind; everything else is withheld.
     #[serde(default)]
     pub env: Vec<String>,
-    /// Files and folders of the user's home it may use. Never taken from a repository's settings.
+    /// Files and folders of the user's home that it may use. Never taken from a repository's settings.
     #[serde(default)]
     pub home: Vec<String>,
-    /// What it may reach of the network.
+    /// Its network access.
     #[serde(default)]
     pub network: AgentNetwork,
     /// Hosts it may reach besides its model's and the package registries: `host`, `host:port` or
@@ -141,20 +141,20 @@ pub struct AgentConfig {
     /// Whether a repository's settings list them. A name in there must lead to a public address.
     #[serde(skip)]
     pub hosts_are_of_repository: bool,
-    /// MCP servers of the program's own settings it may use, by name. Never taken from a
+    /// MCP servers in the program's own settings that it may use, by name. Never taken from a
     /// repository's settings.
     #[serde(default)]
     pub mcp: Vec<String>,
-    /// What it may be granted while it runs.
+    /// Permissions that it may get while it runs.
     #[serde(default)]
     pub permissions: PermissionRules,
-    /// What it may use of the machine.
+    /// Its resource limits.
     #[serde(default)]
     pub limits: AgentLimits,
 }
 
 impl AgentConfig {
-    /// A kind as it is used when the settings say nothing about it.
+    /// The default configuration of a kind.
     pub fn of_kind(kind: AgentKind) -> Self {
         Self {
             kind,
@@ -172,8 +172,8 @@ impl AgentConfig {
         }
     }
 
-    /// Refuses what could never work or must never be: no command, a forge token let through, a
-    /// home entry that leaves the home, a permission rule that nobody would keep.
+    /// Refuses settings that cannot work or are not allowed: no command, a forge token that is
+    /// passed on, a home entry outside the home, a permission rule that nothing enforces.
     pub fn check(&self, name: &str, forge_token_env: &str) -> Result<(), Problem> {
         if self.command_line().is_none() {
             return Err(Problem::new(
@@ -268,7 +268,7 @@ impl AgentConfig {
         Ok(())
     }
 
-    /// The variables that are let through besides those that every agent gets.
+    /// The variables that this agent gets besides those that every agent gets.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         let own = kind_env(self.kind);
         let more = self.env.iter().map(String::as_str);
@@ -283,8 +283,8 @@ impl AgentConfig {
         of_role.map(String::as_str)
     }
 
-    /// Whether its program is the kind's own, found by its name. Any other command may be a wrapper that
-    /// brings a key.
+    /// Whether its command is the kind's own program, found by name. Any other command may be a
+    /// wrapper that has its own key.
     pub fn is_kinds_own(&self) -> bool {
         match self.command.as_slice() {
             [] => true,
@@ -293,7 +293,7 @@ impl AgentConfig {
         }
     }
 
-    /// The program and its first arguments; `None` when there is none.
+    /// The program and its first arguments; `None` if there is none.
     pub fn command_line(&self) -> Option<(String, Vec<String>)> {
         match self.command.split_first() {
             Some((program, args)) if !program.is_empty() => Some((program.clone(), args.to_vec())),
@@ -306,7 +306,7 @@ impl AgentConfig {
     }
 }
 
-/// The variables that a kind's own program reads: its login by key, its address, its settings.
+/// The variables that a kind's program reads: its API key, its address, its settings.
 fn kind_env(kind: AgentKind) -> &'static [&'static str] {
     match kind {
         AgentKind::ClaudeCode => &[
@@ -341,7 +341,7 @@ fn kind_env(kind: AgentKind) -> &'static [&'static str] {
     }
 }
 
-/// The variable that names the folder of a kind's settings.
+/// The variable that names the directory of a kind's settings.
 pub fn config_dir_variable(kind: AgentKind) -> Option<&'static str> {
     match kind {
         AgentKind::ClaudeCode => Some("CLAUDE_CONFIG_DIR"),
@@ -350,11 +350,11 @@ pub fn config_dir_variable(kind: AgentKind) -> Option<&'static str> {
     }
 }
 
-/// Variables every agent gets when the caller has them, besides those of the network: without a proxy
-/// and the certificates of its owner, nothing behind one works.
+/// Variables every agent gets if the caller has them. The proxy and certificate variables come on
+/// top: behind a proxy nothing works without them.
 const ALWAYS: [&str; 5] = ["PATH", "LANG", "LC_ALL", "TERM", "TZ"];
 
-/// Variables no agent gets: with one of these, a read-only role could write to the forge.
+/// Variables no agent gets: with one of these, even a read-only role could write to the forge.
 const NEVER: [&str; 5] = [
     "GITHUB_TOKEN",
     "GH_TOKEN",
@@ -375,7 +375,7 @@ fn is_home_entry(entry: &str) -> bool {
             .all(|part| !part.is_empty() && part != "." && part != "..")
 }
 
-/// The part of the caller's environment an agent is given. `HOME` and `TMPDIR` are not in it: they
+/// The part of the caller's environment that an agent gets. `HOME` and `TMPDIR` are left out: they
 /// are private to each run.
 pub fn allowed_env(
     config: &AgentConfig,
@@ -393,8 +393,8 @@ pub fn allowed_env(
         .collect()
 }
 
-/// The values among `env` that are secrets: those let through by name, and no ordinary settings
-/// such as a locale or an address, except for the password in one.
+/// The secret values in `env`: values of variables that are passed on and have a secret-like name,
+/// and passwords in addresses. Ordinary settings such as a locale are none.
 pub fn secret_values(config: &AgentConfig, env: &BTreeMap<OsString, OsString>) -> Vec<String> {
     let named = config
         .variables()
@@ -422,7 +422,7 @@ fn password(address: &str) -> Option<&str> {
     user.split_once(':').map(|(_, password)| password)
 }
 
-/// The values that no agent gets, and that nobody may read in what one says either.
+/// The values that no agent gets, and that are redacted from agents' output as well.
 pub fn withheld_values(
     caller: &BTreeMap<OsString, OsString>,
     forge_token_env: &str,
@@ -434,7 +434,7 @@ pub fn withheld_values(
         .collect()
 }
 
-/// The variable whose secret value `text` holds: one that the agent is given, or that no agent gets.
+/// The variable whose secret value `text` contains: one that the agent gets, or one that no agent gets.
 pub fn secret_held_by<'a>(
     text: &str,
     config: &'a AgentConfig,

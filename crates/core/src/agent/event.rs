@@ -5,7 +5,7 @@ use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// One thing an agent did, as it happened.
+/// An event of a running agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "type")]
 pub enum AgentEvent {
@@ -16,14 +16,14 @@ pub enum AgentEvent {
     },
     /// The agent is running and reported its session.
     Started {
-        /// The agent's own name for the conversation; needed to resume it.
+        /// The agent's own id of the conversation; needed to resume it.
         session: Option<String>,
-        /// The model it says it uses.
+        /// The model that the agent reports.
         model: Option<String>,
     },
     /// The agent wrote text.
     Text {
-        /// A whole message, or the next piece of one.
+        /// A whole message, or its next piece.
         text: String,
     },
     /// The agent printed its reasoning.
@@ -33,9 +33,9 @@ pub enum AgentEvent {
     },
     /// The agent used one of its tools.
     ToolUse {
-        /// The tool, as the agent calls it.
+        /// The tool's name, as the agent uses it.
         name: String,
-        /// One line a person can read.
+        /// A summary in one line.
         summary: String,
     },
     /// The agent changed a file.
@@ -50,15 +50,15 @@ pub enum AgentEvent {
         /// The exit code, once known.
         exit_code: Option<i32>,
     },
-    /// The totals of this run so far. The last one counts.
+    /// The totals of this run so far. The last event counts.
     #[serde(rename_all = "camelCase")]
     Usage {
         /// Tokens of this run.
         usage: Usage,
-        /// What this run has cost, where the agent says.
+        /// The cost of this run, if the agent reports it.
         cost: Option<Cost>,
     },
-    /// The agent waits for something outside.
+    /// The agent waits for something external.
     Waiting {
         /// The reason for the wait.
         wait: Wait,
@@ -77,29 +77,29 @@ pub enum AgentEvent {
         /// The decision of the rules.
         decision: Decision,
     },
-    /// Something odd that did not stop it.
+    /// A problem that did not stop the agent.
     Warning {
         /// The text of the warning.
         message: String,
     },
     /// drive did not connect the agent to a host, or could not restrict its network.
     Network {
-        /// What happened, and what to do about it.
+        /// The cause, and a remedy.
         message: String,
     },
-    /// Which layers of isolation held the agent, and which were missing.
+    /// The layers of isolation that the agent ran under, and the missing ones.
     Isolation {
         /// Every layer.
         layers: Vec<Layer>,
     },
     /// The agent's terminal event.
     Finished {
-        /// Whether it says that it succeeded.
+        /// Whether the agent reports success.
         success: bool,
     },
 }
 
-/// Why an agent stands still. Each of these ends by a rule or by a person, and never by silence.
+/// Why an agent does not continue. A rule or a person ends each wait; silence never does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "for")]
 pub enum Wait {
@@ -121,7 +121,7 @@ pub enum Wait {
         /// The agent's message.
         message: String,
     },
-    /// The model does not answer, and the agent tries again.
+    /// The model does not answer, and the agent retries.
     #[serde(rename_all = "camelCase")]
     Overloaded {
         /// The number of the current attempt.

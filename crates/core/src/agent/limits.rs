@@ -3,7 +3,7 @@ use crate::units::ByteSize;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `[agents.NAME.limits]`: what one job of an agent may use, everything it starts included.
+/// `[agents.NAME.limits]`: the resource limits of one agent job, including all processes that it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentLimits {
@@ -29,7 +29,7 @@ impl Default for AgentLimits {
 }
 
 impl AgentLimits {
-    /// The same limits of time and output, with these of resources.
+    /// These limits of time and output, with the resource limits of `self`.
     pub fn on(&self, limits: &Limits) -> Limits {
         Limits {
             memory_bytes: Some(self.memory.bytes()),

@@ -9,24 +9,24 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentOutcome {
-    /// Whether it succeeded, and why not.
+    /// Whether it succeeded; else why not.
     pub ending: Ending,
-    /// What it wrote, all messages together, the last 256 KiB: where a structured answer stands.
+    /// All its messages together, the last 256 KiB. It contains the structured answer.
     pub text: String,
     /// The agent's last message, shortened.
     pub summary: String,
-    /// The last message whole, if the agent's CLI gave it the form that the job asked for.
+    /// The complete last message, if the agent's CLI returned it in the form that the job asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
     /// Tokens of this run.
     pub usage: Usage,
-    /// Money of this run, where the agent says.
+    /// The cost of this run, if the agent reports it.
     pub cost: Option<Cost>,
-    /// The conversation, for a later run that resumes it.
+    /// The conversation, so that a later run can resume it.
     pub session: Option<Session>,
-    /// Permissions it asked for.
+    /// The number of permissions it requested.
     pub escalations: u32,
-    /// Lines that were no event, and events of an unknown kind.
+    /// The number of lines that were no event, and of events of an unknown kind.
     pub ignored: Ignored,
 }
 
@@ -44,9 +44,9 @@ pub struct Session {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Ignored {
-    /// Lines that are no event at all.
+    /// Lines that were no event.
     pub garbage_lines: u64,
-    /// Events of a kind that is not known.
+    /// Events of an unknown kind.
     pub unknown_events: u64,
 }
 
@@ -54,7 +54,7 @@ pub struct Ignored {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "ending")]
 pub enum Ending {
-    /// It said so in its terminal event, and the event's error flag was clear.
+    /// Its terminal event reported success, with a clear error flag.
     Succeeded,
     /// The agent failed.
     Failed {
@@ -66,7 +66,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// Whether a limit of the budget stopped it, so that the work itself did not fail.
+    /// Whether a limit of the budget stopped it, so the work itself did not fail.
     pub fn is_over_budget(&self) -> bool {
         matches!(
             self,
@@ -84,12 +84,12 @@ impl Ending {
 pub enum Failure {
     /// The agent reported that it failed.
     Reported,
-    /// The model could not be reached, or refused.
+    /// The model could not be reached, or refused the request.
     Model {
         /// The HTTP status of the model's server, if known.
         status: Option<u16>,
     },
-    /// It is not logged in.
+    /// The agent is not logged in.
     LoginExpired,
     /// The usage limit of the agent's plan is reached.
     #[serde(rename_all = "camelCase")]
@@ -102,10 +102,10 @@ pub enum Failure {
     NoVerdict {
         /// The exit code, if the process exited.
         exit_code: Option<i32>,
-        /// The signal that ended it, where one did.
+        /// The signal that ended it, if one did.
         signal: Option<i32>,
     },
-    /// The output is not of the configured kind.
+    /// The output is not in the format of the configured kind.
     Garbage,
     /// The agent asked for more permissions than allowed.
     Escalations {
@@ -117,7 +117,7 @@ pub enum Failure {
         /// The exceeded limit.
         overrun: Overrun,
     },
-    /// The agent ran, or was silent, for too long.
+    /// The agent ran, or produced no output, for too long.
     TimedOut {
         /// The exceeded time limit.
         bound: TimeBound,

@@ -1,31 +1,30 @@
-//! Permissions an agent asks for while it runs, and the rules that answer.
+//! Permissions that an agent requests while it runs, and the rules that answer.
 
 use super::role::Access;
 use serde::{Deserialize, Serialize};
 
-/// Something an agent wants to be allowed.
+/// A permission that an agent requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionRequest {
-    /// The tool, as the agent calls it.
+    /// The tool's name, as the agent uses it.
     pub tool: String,
-    /// What it would do with it: a command line, a path, or the raw input.
+    /// What the tool would do: a command line, a path, or the raw input.
     pub detail: String,
 }
 
-/// What may be granted while an agent runs, from the settings.
+/// Permissions that may be granted while an agent runs, from the settings.
 ///
-/// A rule is a tool name, or `Tool(pattern)`. In what is allowed, `*` stands for any text without
-/// shell operators: `Bash(git log*)` must not allow `git log; rm -rf .`. In what is denied it stands
-/// for any text, and each command of a line is looked at: `Bash(git push*)` denies
-/// `cd a && git push -f`. A tool name is compared without regard to case. What no rule allows is
-/// denied, and a denial wins.
+/// A rule is a tool name, or `Tool(pattern)`. In `allow`, `*` matches any text without shell operators:
+/// `Bash(git log*)` must not allow `git log; rm -rf .`. In `deny` it matches any text, and each command of a
+/// line is checked: `Bash(git push*)` denies `cd a && git push -f`. Tool names are compared without regard to
+/// case. Requests that no rule allows are denied, and a denial wins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PermissionRules {
-    /// What is granted.
+    /// The granted requests.
     pub allow: Vec<String>,
-    /// What is denied even where it is allowed.
+    /// The requests that are denied even if they are also allowed.
     pub deny: Vec<String>,
 }
 
@@ -33,27 +32,27 @@ pub struct PermissionRules {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "decision")]
 pub enum Decision {
-    /// It may, this once.
+    /// The request is granted, this once.
     Grant,
-    /// It may not.
+    /// The request is denied.
     Deny {
-        /// Why, as the agent is told.
+        /// The reason, for the agent.
         reason: String,
     },
-    /// It may not, and it has asked too often: the run ends.
+    /// The request is denied, and the agent has asked too often, so the run ends.
     Exhausted {
-        /// How many requests are allowed.
+        /// The number of allowed requests.
         allowed: u32,
     },
 }
 
 impl PermissionRules {
-    /// Whether a rule denies it, whatever else allows it.
+    /// Whether a rule denies the request, whatever else allows it.
     pub fn denies(&self, request: &PermissionRequest) -> bool {
         self.denying(request).is_some()
     }
 
-    /// The first rule that is none: without a tool, or with a bracket that is never closed.
+    /// The first malformed rule: one without a tool, or with an unclosed bracket.
     pub fn malformed(&self) -> Option<&str> {
         let is_none = |rule: &&String| match rule.split_once('(') {
             Some((tool, pattern)) => tool.trim().is_empty() || !pattern.ends_with(')'),
@@ -68,7 +67,7 @@ impl PermissionRules {
     }
 }
 
-/// Answers one request. `used` counts the requests answered before this one.
+/// Answers one request. `used` is the number of earlier requests.
 pub fn decide(
     request: &PermissionRequest,
     access: Access,
@@ -106,20 +105,20 @@ fn allows(rule: &str, request: &PermissionRequest) -> bool {
     let detail_matches = match pattern.map(|p| p.strip_suffix(')')) {
         None => true,
         Some(Some(pattern)) => glob(pattern, &request.detail, is_plain),
-        // A bracket that is never closed is a typo, and a typo must not allow more.
+        // An unclosed bracket is a typo, and a typo must not allow more.
         Some(None) => false,
     };
     is_tool(tool, request) && detail_matches
 }
 
-/// The same, for what must not be: when in doubt it matches.
+/// Whether a denying rule matches: in doubt it does.
 fn denies(rule: &str, request: &PermissionRequest) -> bool {
     let (tool, pattern) = parts_of(rule);
     let detail_matches = match pattern {
         None => true,
         Some(pattern) => {
             let pattern = pattern.strip_suffix(')').unwrap_or(pattern);
-            // The way in which Claude Code writes "begins with".
+            // Claude Code writes "begins with" like this.
             let pattern = match pattern.strip_suffix(":*") {
                 Some(beginning) => one_spaced(&format!("{beginning}*")),
                 None => one_spaced(pattern),
@@ -142,7 +141,7 @@ fn is_tool(tool: &str, request: &PermissionRequest) -> bool {
     tool.trim() == "*" || tool.trim().eq_ignore_ascii_case(request.tool.trim())
 }
 
-/// A line, and each command in it, without the variables set for it.
+/// The line itself and each command in it, without the variables set for it.
 fn commands(line: &str) -> impl Iterator<Item = String> {
     let parts = line.split([';', '|', '&', '\n', '\r', '(', ')', '{', '}', '`']);
     std::iter::once(one_spaced(line)).chain(parts.map(|part| {
@@ -160,7 +159,7 @@ fn one_spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether `text` has the shape of `pattern`, where `*` is any text that `fits`.
+/// Whether `text` matches `pattern`, where `*` stands for any text that `fits`.
 fn glob(pattern: &str, text: &str, fits: impl Fn(&str) -> bool) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

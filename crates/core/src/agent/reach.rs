@@ -7,7 +7,7 @@ use crate::network::{
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
-/// Where the models of a kind and their logins are.
+/// The hosts of a kind's models and logins.
 fn model_hosts(kind: AgentKind) -> &'static [&'static str] {
     match kind {
         AgentKind::ClaudeCode => &[
@@ -29,10 +29,9 @@ fn model_hosts(kind: AgentKind) -> &'static [&'static str] {
     }
 }
 
-/// What an agent with `network = "allow"` may reach, given the variables that it gets: its model's
-/// hosts or, in their place, the port of the broker that calls the model for it; package registries,
-/// `allow_hosts`, and the host of a base URL that is passed on. Also returns the variable whose proxy
-/// cannot be used.
+/// The hosts that an agent with `network = "allow"` may reach, given its variables: its model's hosts or,
+/// instead of them, the port of the broker that calls the model for it; package registries, `allow_hosts`,
+/// and the host of a base URL that is passed on. Also returns the variable whose proxy cannot be used.
 pub fn reach(
     config: &AgentConfig,
     env: &BTreeMap<OsString, OsString>,

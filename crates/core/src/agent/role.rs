@@ -23,18 +23,18 @@ pub enum Role {
     Validator,
 }
 
-/// What a role may do to the working tree.
+/// The access of a role to the working tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Access {
-    /// May look, may not change or run anything.
+    /// The role may read, but not change or run anything.
     ReadOnly,
-    /// May change the sandbox, and nothing else.
+    /// The role may change the sandbox and nothing else.
     Write,
 }
 
 impl Role {
-    /// What the role may do to the tree.
+    /// The role's access to the working tree.
     pub fn access(self) -> Access {
         match self {
             Role::Planner | Role::Coder | Role::Fixer => Access::Write,

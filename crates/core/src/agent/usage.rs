@@ -1,31 +1,31 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Tokens. Each is counted in exactly one field.
+/// Token counts. Each token is counted in exactly one field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Usage {
-    /// Read by the model for the first time.
+    /// Input tokens that were not cached.
     pub input: u64,
-    /// Read again from its cache.
+    /// Input tokens from the model's cache.
     pub cached: u64,
-    /// Written by the model, thinking included.
+    /// Output tokens, including thinking.
     pub output: u64,
 }
 
 impl Usage {
-    /// What a token budget counts: everything but cheap reads from the cache, which an agent
-    /// repeats with every turn.
+    /// The tokens that count against a budget: all but cached input, which is cheap and which an
+    /// agent repeats with every turn.
     pub fn counted(&self) -> u64 {
         self.input.saturating_add(self.output)
     }
 
-    /// The same, or `None` where no agent reported anything: that is unknown, not nothing.
+    /// Like `counted`, but `None` if no agent reported anything: that means unknown, not zero.
     pub fn reported(&self) -> Option<u64> {
         (*self != Usage::default()).then(|| self.counted())
     }
 
-    /// The tokens as people read them.
+    /// The token count as text.
     pub fn describe(&self) -> String {
         match self.reported() {
             Some(tokens) => format!("{tokens} tokens"),
@@ -43,7 +43,7 @@ impl Usage {
         }
     }
 
-    /// What came on top of `before`; nothing where `before` is larger.
+    /// The usage on top of `before`; zero where `before` is larger.
     #[must_use]
     pub fn since(self, before: Usage) -> Usage {
         Usage {
@@ -54,7 +54,7 @@ impl Usage {
     }
 }
 
-/// Money, in millionths of a US dollar, so that sums are exact.
+/// An amount in millionths of a US dollar, so that sums are exact.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -95,7 +95,7 @@ impl Cost {
         }
     }
 
-    /// What came on top of `before`; nothing where `before` is larger.
+    /// The cost on top of `before`; zero where `before` is larger.
     #[must_use]
     pub fn since(self, before: Cost) -> Cost {
         Cost {
@@ -106,7 +106,7 @@ impl Cost {
 
 impl fmt::Display for Cost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Below a cent two decimals would say that it cost nothing: two digits are shown.
+        // Below one cent, two decimals would show zero, so two significant digits are shown.
         let decimals = match self.micro_usd {
             micros @ 1..10_000 => (7 - micros.ilog10() as usize).min(6),
             _ => 2,
@@ -115,30 +115,29 @@ impl fmt::Display for Cost {
     }
 }
 
-/// All that a conversation has used, over every run that resumed it.
+/// Usage of a conversation over all runs that resumed it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SessionTotals {
-    /// The tokens.
+    /// The token counts.
     pub usage: Usage,
     /// The cost.
     pub cost: Cost,
 }
 
-/// Whether a figure an agent reports is of this run, or of the whole conversation.
+/// Whether a number that an agent reports is about this run or about the whole conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Counters cover this run only.
+    /// About this run only.
     Run,
-    /// Of the conversation since it began, earlier runs included.
+    /// About the whole conversation, earlier runs included.
     Session,
 }
 
-/// Turns an agent's figures into the figures of one run.
+/// Turns the numbers that an agent reports into those of one run.
 ///
-/// The agents disagree: after a resume, one reports tokens of the run and money of the whole
-/// conversation, another reports tokens of the whole conversation. Adding them up as they come
-/// would bill earlier rounds again.
+/// The agents differ: after a resume, one reports tokens of the run and the cost of the whole conversation,
+/// another reports tokens of the whole conversation. Simply adding these would count earlier rounds again.
 #[derive(Clone, Copy, Debug)]
 pub struct Meter {
     before: SessionTotals,
@@ -149,7 +148,7 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// A meter for a run that resumes where `before` ended.
+    /// A meter for a run that resumes a conversation with these totals.
     pub fn new(before: SessionTotals, tokens: Scope, money: Scope) -> Self {
         Self {
             before,
@@ -160,7 +159,7 @@ impl Meter {
         }
     }
 
-    /// The agent's own total of tokens. A total never shrinks: a lower figure is ignored.
+    /// Takes the agent's own token total. A total never shrinks, so a smaller number is ignored.
     pub fn tokens(&mut self, reported: Usage) {
         let of_run = match self.tokens {
             Scope::Run => reported,
@@ -173,15 +172,15 @@ impl Meter {
         };
     }
 
-    /// Takes tokens that were counted elsewhere, where they are more than the agent has reported: an
-    /// agent cannot lower what it has used.
+    /// Takes tokens that were counted elsewhere, if they are more than the agent reported: an agent
+    /// cannot lower its usage.
     pub fn or_counted(&mut self, counted: Usage) {
         if self.usage == Usage::default() || counted.counted() > self.usage.counted() {
             self.usage = counted;
         }
     }
 
-    /// The agent's own total of money. A total never shrinks: a lower figure is ignored.
+    /// Takes the agent's own cost total. A total never shrinks, so a smaller number is ignored.
     pub fn money(&mut self, reported: Cost) {
         let of_run = match self.money {
             Scope::Run => reported,
@@ -195,12 +194,12 @@ impl Meter {
         self.usage
     }
 
-    /// Money of this run, where the agent said.
+    /// The cost of this run, if the agent reported it.
     pub fn cost(&self) -> Option<Cost> {
         self.cost
     }
 
-    /// Totals that the next run of this conversation needs.
+    /// The totals that the next run of this conversation needs.
     pub fn totals(&self) -> SessionTotals {
         SessionTotals {
             usage: self.before.usage.plus(self.usage),
@@ -219,7 +218,7 @@ pub struct Budget {
     pub cost: Option<Cost>,
 }
 
-/// A budget that was used up.
+/// A budget limit that was exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "budget")]
 pub enum Overrun {
@@ -240,7 +239,7 @@ pub enum Overrun {
 }
 
 impl Budget {
-    /// The limit that `usage` and `cost` have passed, money first.
+    /// The limit that `usage` and `cost` exceed; cost is checked first.
     pub fn overrun(&self, usage: Usage, cost: Option<Cost>) -> Option<Overrun> {
         if let (Some(allowed), Some(used)) = (self.cost, cost)
             && used > allowed
@@ -254,7 +253,7 @@ impl Budget {
         }
     }
 
-    /// The budget with more on top. What has no limit stays without one.
+    /// The budget plus `more`. A missing limit stays missing.
     #[must_use]
     pub fn plus(&self, more: Budget) -> Budget {
         Budget {
@@ -265,7 +264,7 @@ impl Budget {
         }
     }
 
-    /// One of `parts` equal parts, rounded down. What has no limit stays without one.
+    /// One of `parts` equal shares, rounded down. A missing limit stays missing.
     #[must_use]
     pub fn split(&self, parts: usize) -> Budget {
         let parts = u64::try_from(parts).unwrap_or(u64::MAX).max(1);
@@ -277,7 +276,7 @@ impl Budget {
         }
     }
 
-    /// What is left once this part of it is given away.
+    /// The rest after this part is given away.
     #[must_use]
     pub fn without(&self, part: Budget) -> Budget {
         Budget {
@@ -290,7 +289,7 @@ impl Budget {
         }
     }
 
-    /// The tighter limit of both, tokens and money each for itself.
+    /// The smaller limit of both, separately for tokens and cost.
     #[must_use]
     pub fn min(&self, other: Budget) -> Budget {
         let tighter = |one: Option<u64>, two: Option<u64>| match (one, two) {
@@ -304,12 +303,12 @@ impl Budget {
         }
     }
 
-    /// Whether nothing of one of its limits is left.
+    /// Whether one of its limits is used up.
     pub fn is_used_up(&self) -> bool {
         self.tokens == Some(0) || self.cost.is_some_and(|cost| cost.micro_usd() == 0)
     }
 
-    /// What is left after a run that used this much.
+    /// The rest after a run with this usage.
     #[must_use]
     pub fn minus(&self, usage: Usage, cost: Option<Cost>) -> Budget {
         Budget {

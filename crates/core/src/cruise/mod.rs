@@ -1,4 +1,4 @@
-//! Building the tasks of an approved plan: decisions without effects.
+//! Pure decisions about landing the tasks of an approved plan.
 
 pub mod train;
 

@@ -1,10 +1,9 @@
-//! The landing train: reviewed tasks are merged one on another, verified together and landed in
-//! one move.
+//! The landing train: reviewed tasks are merged one after another, verified together, and landed in one move.
 //!
 //! The line is the integration branch of a cruise. A [`Train`] decides what is merged, verified and
-//! landed next; the caller performs each [`Move`] and answers it. All of its state is stored, so a
-//! crash between two calls loses nothing. It never lands a commit whose tree has no green verdict,
-//! and it never verifies a tree twice.
+//! landed next; the caller performs each [`Move`] and reports its result. All of its state is
+//! stored, so a crash between two calls loses nothing. It never lands a commit whose tree has no
+//! green verdict, and it never verifies a tree twice.
 
 mod begin;
 mod formation;
@@ -23,30 +22,30 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use verdicts::Verdicts;
 
-/// The most cars of the first train.
+/// The maximum number of cars of the first train.
 pub const FIRST_WINDOW: u32 = 4;
-/// The fewest cars that a window shrinks to.
+/// The minimum of the window.
 pub const SMALLEST_WINDOW: u32 = 1;
-/// The most cars that a window grows to.
+/// The maximum of the window.
 pub const LARGEST_WINDOW: u32 = 64;
-/// How often a move is tried that fails for reasons outside the train, until the train stops.
+/// How often a move that fails for reasons outside the train is tried before the train stops.
 pub const MOST_TRIES: u32 = 3;
 
-/// The tasks of a cruise that wait to land, and how far they are.
+/// The tasks of a cruise that wait to land, with their state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Train {
-    /// How many verifications can run at once.
+    /// How many verifications may run at the same time.
     slots: NonZeroU32,
-    /// The most cars of the next train.
+    /// The maximum number of cars of the next train.
     window: u32,
-    /// All cars that have not landed, in order. Those of the formation are among them.
+    /// All cars that have not landed, in order, including those of the formation.
     queue: Vec<Car>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     assembling: Option<Assembling>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     formation: Option<Formation>,
-    /// Trees that are being verified, also those of earlier formations: each takes a slot.
+    /// Trees that are being verified, including those of earlier formations. Each occupies a slot.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     verifying: Vec<TreeSha>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,13 +58,13 @@ pub struct Train {
     stopped: Option<String>,
 }
 
-/// An assembly that is under way.
+/// An assembly in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Assembling {
     onto: CommitSha,
     cars: Vec<Car>,
-    /// Whether the line or a car changed meanwhile, so that the answer is of no use.
+    /// Whether the line or a car changed meanwhile, so that the result is useless.
     is_void: bool,
 }
 
@@ -76,7 +75,7 @@ struct Landing {
     commit: CommitSha,
     cars: Vec<Car>,
     /// False once the line was seen elsewhere. The push may have happened before that, so a later
-    /// answer still counts.
+    /// result still counts.
     is_under_way: bool,
 }
 
@@ -91,7 +90,7 @@ struct Failures {
 }
 
 impl Train {
-    /// An empty train that verifies up to `slots` trees at once.
+    /// An empty train that verifies up to `slots` trees at the same time.
     pub fn new(slots: NonZeroU32) -> Self {
         Self {
             slots,
@@ -108,7 +107,7 @@ impl Train {
     }
 
     /// Adds a car at the end. A task that is queued already keeps its place and gets the new head;
-    /// the cars before it in a train go on, the others are assembled again.
+    /// the cars before it in a train stay, the others are assembled again.
     pub fn queue(&mut self, car: Car) {
         let queued = self.queue.iter_mut().find(|other| other.task == car.task);
         match queued {
@@ -121,19 +120,19 @@ impl Train {
         }
     }
 
-    /// Removes a task that a person skipped. A landing that contains it cannot be called back.
+    /// Removes a task that a person skipped. A landing that contains it cannot be undone.
     pub fn remove(&mut self, task: &TaskId) {
         self.queue.retain(|car| car.task != *task);
         self.uncouple(task);
     }
 
-    /// Whether nothing is queued and nothing is under way.
+    /// Whether nothing is queued or in progress.
     pub fn is_empty(&self) -> bool {
         let is_idle = self.assembling.is_none() && self.verifying.is_empty() && !self.is_landing();
         self.queue.is_empty() && is_idle
     }
 
-    /// Where a task is; `None` if the train does not hold it.
+    /// The state of a task's car; `None` if the train does not hold it.
     pub fn holds(&self, task: &TaskId) -> Option<CarState> {
         let landing = self.landing.iter().filter(|landing| landing.is_under_way);
         let mut landing = landing.flat_map(|landing| &landing.cars);
@@ -148,17 +147,17 @@ impl Train {
         is_queued.then_some(CarState::Queued)
     }
 
-    /// The most cars of the next train.
+    /// The maximum number of cars of the next train.
     pub fn window(&self) -> u32 {
         self.window
     }
 
-    /// Why the train begins nothing more, until [`resume`](Self::resume).
+    /// Why the train has stopped, until [`resume`](Self::resume).
     pub fn stopped(&self) -> Option<&str> {
         self.stopped.as_deref()
     }
 
-    /// Goes on after a stop, with all tries again.
+    /// Continues after a stop, with all tries again.
     pub fn resume(&mut self) {
         self.stopped = None;
         self.failures = Failures::default();
@@ -170,7 +169,7 @@ impl Train {
     }
 
     /// Trees that are being verified although no decision depends on them any more. They can be
-    /// cancelled, and answered as unknown.
+    /// cancelled and reported as unknown.
     pub fn useless(&self) -> Vec<TreeSha> {
         let formation = self.formation.as_ref();
         let is_useful = |tree: &TreeSha| {
@@ -184,11 +183,11 @@ impl Train {
         useless.cloned().collect()
     }
 
-    /// What to begin now, with the line at `tip`. Each move is under way until it is answered;
-    /// calling it again returns nothing new.
+    /// The moves to begin now, with the line at `tip`. Each move stays in progress until its result
+    /// is reported; calling this again returns nothing new.
     pub fn next(&mut self, tip: &CommitSha) -> Vec<Move> {
         if !self.is_landing() {
-            // Where the line is while a landing is under way is for its answer to say.
+            // While a landing is in progress, its result tells where the line is.
             self.leave_other_lines(tip);
         }
         if self.stopped.is_some() {
@@ -200,9 +199,9 @@ impl Train {
         moves
     }
 
-    /// Answers [`Move::Assemble`] with the cars that were merged, and the conflict that ended it.
+    /// Takes the result of [`Move::Assemble`]: the cars that were merged, and the conflict that ended it.
     ///
-    /// [`vouch`](Self::vouch) for the tree of the tip first: cars that change nothing then need no
+    /// Call [`vouch`](Self::vouch) for the tip's tree first: then cars that change nothing need no
     /// verification.
     pub fn assembled(
         &mut self,
@@ -257,12 +256,12 @@ impl Train {
         left
     }
 
-    /// Answers [`Move::Verify`]. A verdict belongs to its tree, also when the train was taken apart
-    /// meanwhile.
+    /// Takes the result of [`Move::Verify`]. A verdict belongs to its tree, even if the train was
+    /// taken apart meanwhile.
     ///
-    /// A tree that could not be verified because of what is in it narrows the search like a red one, but
-    /// only for this formation: that is no verdict. One that could not because of the machine is verified
-    /// again when the caller asks for the next moves.
+    /// A tree that could not be verified because of its contents narrows the search like a red one,
+    /// but only for this formation, because that is no verdict. A tree that could not be verified
+    /// because of the machine is verified again with the next moves.
     pub fn verified(&mut self, tree: &TreeSha, verdict: Verdict) -> Vec<Left> {
         let Some(slot) = self.verifying.iter().position(|other| other == tree) else {
             return Vec::new();
@@ -280,20 +279,20 @@ impl Train {
         self.judge()
     }
 
-    /// Counts a tree as green without a verification: that of the line's tip.
+    /// Counts a tree as green without a verification, as for the tree of the line's tip.
     pub fn vouch(&mut self, tree: &TreeSha) -> Vec<Left> {
         self.know(tree, true);
         self.judge()
     }
 
-    /// Answers [`Move::Land`]: the line is at `tip` now. Returns the tasks that landed with it.
+    /// Takes the result of [`Move::Land`]: the line is at `tip` now. Returns the tasks that landed with it.
     pub fn landed(&mut self, tip: &CommitSha) -> Vec<TaskId> {
         match self.landing.take_if(|landing| landing.commit == *tip) {
             Some(landing) if landing.is_under_way => {
                 self.failures.landing = 0;
                 self.arrive(tip, landing.cars)
             }
-            // The line moved on since, so `tip` is no longer where it is.
+            // The line has moved on since, so `tip` is no longer its tip.
             Some(landing) => {
                 for car in &landing.cars {
                     self.uncouple(&car.task);
@@ -304,9 +303,9 @@ impl Train {
         }
     }
 
-    /// Somebody else moved the line: the train is assembled again on `tip`. This also answers a
-    /// landing that was refused. Verdicts stay with their trees. Returns the tasks that landed, if
-    /// the line was moved to a commit of this very train.
+    /// Assembles the train again on `tip`, because somebody else moved the line or a landing was
+    /// refused. Verdicts stay with their trees. Returns the tasks that landed, if the line was
+    /// moved to a commit of this train.
     pub fn moved(&mut self, tip: &CommitSha) -> Vec<TaskId> {
         let landing = self.landing.take_if(|landing| landing.is_under_way);
         if let Some(landing) = &landing
@@ -329,7 +328,7 @@ impl Train {
         self.arrive(tip, cars.unwrap_or_default())
     }
 
-    /// Answers a move that failed for a reason outside the train. It is tried again; after
+    /// Takes the failure of a move for a reason outside the train. The move is tried again; after
     /// [`MOST_TRIES`] failures in a row the train stops.
     pub fn failed(&mut self, step: Step, why: String) {
         match step {
@@ -350,8 +349,8 @@ impl Train {
         }
     }
 
-    /// Answers [`Move::Land`]: the line was not moved, because somebody stands against a task in it.
-    /// [`remove`](Self::remove) that task; the others land without it.
+    /// Answers [`Move::Land`]: the line was not moved, because there are objections against a task
+    /// in it. [`remove`](Self::remove) that task; the others land without it.
     pub fn called_off(&mut self) {
         self.landing.take_if(|landing| landing.is_under_way);
     }
@@ -361,7 +360,7 @@ impl Train {
         landing.is_some_and(|landing| landing.is_under_way)
     }
 
-    /// Sets the window by how the train fared, and takes out the car that turns a green prefix red.
+    /// Adjusts the window to the result of the train, and removes the car that turns a green prefix red.
     fn judge(&mut self) -> Vec<Left> {
         let Some(formation) = &mut self.formation else {
             return Vec::new();
@@ -373,7 +372,7 @@ impl Train {
             }
             return Vec::new();
         }
-        // A longer prefix can still turn green, and then all of it lands.
+        // A longer prefix may still turn green, and then all of it lands.
         if formation.is_verifying_beyond(reach.green, &self.verifying) {
             return Vec::new();
         }
@@ -400,7 +399,7 @@ impl Train {
         }]
     }
 
-    /// Ends the formation before the car of this task, and voids an assembly with it.
+    /// Ends the formation before the car of this task, and voids an assembly that contains the car.
     fn uncouple(&mut self, task: &TaskId) {
         if let Some(formation) = &mut self.formation
             && let Some(index) = formation.cars.iter().position(|car| car.task == *task)
@@ -414,7 +413,7 @@ impl Train {
         }
     }
 
-    /// The line is at `tip`, and these cars are in it.
+    /// Records that the line is at `tip` and contains these cars.
     fn arrive(&mut self, tip: &CommitSha, cars: Vec<Car>) -> Vec<TaskId> {
         if let Some(formation) = &mut self.formation
             && let Some(length) = formation.length_at(tip)
@@ -437,7 +436,7 @@ impl Train {
         }
     }
 
-    /// Takes cars that landed out of the queue. A task that got a new head meanwhile stays.
+    /// Removes landed cars from the queue. A task that got a new head meanwhile stays.
     fn leave_queue(&mut self, cars: Vec<Car>) -> Vec<TaskId> {
         self.queue.retain(|car| !cars.contains(car));
         let is_queued = |task: &TaskId| self.queue.iter().any(|car| car.task == *task);

@@ -1,5 +1,5 @@
-//! Approvals and requests for changes on a pull request. An approval is bound to the commit it was
-//! given for; a request for changes stands until it is withdrawn.
+//! Approvals and requests for changes on a pull request. An approval is bound to its commit; a
+//! request for changes remains until it is withdrawn.
 
 use super::{Author, Comment, ReviewState};
 use crate::ids::{CommentId, CommitSha};
@@ -7,31 +7,31 @@ use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A yes to exactly one commit. Whether its author may say it is for [`super::trust`] to judge.
+/// An approval of exactly one commit. [`super::trust`] decides whether its author may give it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Approval {
     /// The author of the approval.
     pub author: Author,
-    /// The commit it was said of. A later head is not approved by it.
+    /// The approved commit. A later head is not approved by it.
     pub head: CommitSha,
     /// The time.
     pub at: Timestamp,
 }
 
-/// A request for changes that stands, whatever was pushed since.
+/// A standing request for changes, whatever was pushed since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Objection {
     /// The author of the request.
     pub author: Author,
-    /// The commit it was given on, where the forge says.
+    /// The commit it was made on, if the forge reports it.
     pub head: Option<CommitSha>,
     /// A link for people.
     pub url: Option<String>,
 }
 
-/// What stands among the reviews of a pull request.
+/// The standing approvals and objections of a pull request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Opinions {
     /// Approvals, oldest first.
@@ -40,11 +40,11 @@ pub struct Opinions {
     pub objections: Vec<Objection>,
 }
 
-/// What stands among a pull request's reviews.
+/// The approvals and objections that stand.
 ///
-/// The newest verdict of a person counts: asking for changes and being dismissed take an approval
-/// back, an approval and a dismissal take a request for changes back, a remark does neither. An
-/// approval without an author or a commit binds nobody to nothing, and is left out.
+/// The newest verdict of a person counts: a request for changes or a dismissal withdraws an
+/// approval, an approval or a dismissal withdraws a request for changes, and a remark changes
+/// neither. An approval without an author or a commit is left out.
 pub fn standing(reviews: &[Comment]) -> Opinions {
     let mut newest: BTreeMap<String, &Comment> = BTreeMap::new();
     for review in reviews.iter().filter(|review| is_verdict(review)) {
@@ -64,7 +64,7 @@ pub fn standing(reviews: &[Comment]) -> Opinions {
     }
 }
 
-/// Whether a comment is a review that says yes or no, or that was taken back.
+/// Whether a comment is a review with a verdict, or a dismissed one.
 pub fn is_verdict(review: &Comment) -> bool {
     match review.review {
         Some(ReviewState::Approved | ReviewState::ChangesRequested | ReviewState::Dismissed) => {
@@ -94,8 +94,7 @@ fn objection(review: &Comment) -> Option<Objection> {
     })
 }
 
-/// Whether a comment leaves work to do. Praise in an approval does not, and would cost the approval:
-/// any commit needs a new one.
+/// Whether a comment asks for work. Praise in an approval does not: a commit for it would void the approval.
 pub fn work_in(comment: &Comment, body: &str) -> bool {
     match comment.review {
         Some(ReviewState::Approved) => asks_for_something(body),
@@ -104,7 +103,7 @@ pub fn work_in(comment: &Comment, body: &str) -> bool {
     }
 }
 
-/// Words after which a sentence asks for something, whatever else it says.
+/// Words that make a sentence a request, whatever else it contains.
 const STRONG: [&str; 27] = [
     "please",
     "but",
@@ -134,7 +133,7 @@ const STRONG: [&str; 27] = [
     "be nice",
     "be great",
 ];
-/// Words of a request.
+/// Words that express a request.
 const REQUESTS: [&str; 21] = [
     "should",
     "must",
@@ -158,7 +157,7 @@ const REQUESTS: [&str; 21] = [
     "except",
     "missing",
 ];
-/// Verbs that ask for something at the beginning of a sentence.
+/// Verbs that express a request at the beginning of a sentence.
 const VERBS: [&str; 20] = [
     "fix", "rename", "change", "remove", "add", "use", "move", "update", "make", "drop", "replace",
     "delete", "revert", "rebase", "squash", "split", "document", "check", "handle", "avoid",
@@ -192,7 +191,7 @@ const PRAISE: [&str; 26] = [
     "ok",
     "okay",
 ];
-/// Words around praise, and of a sentence that leaves nothing to do. Neither says what is wrong.
+/// Words around praise, and words of sentences that leave nothing to do. None of them names a problem.
 const FILLERS: [&str; 66] = [
     "a",
     "add",
@@ -261,7 +260,7 @@ const FILLERS: [&str; 66] = [
     "you",
     "1",
 ];
-/// Words that begin a sentence about what is liked.
+/// Words that begin a sentence of praise for something.
 const LIKED: [&str; 9] = [
     "great",
     "nice",
@@ -273,11 +272,11 @@ const LIKED: [&str; 9] = [
     "thanks",
     "thank",
 ];
-/// How many words such a sentence has at most.
+/// The maximum number of words of such a sentence.
 const LIKED_WORDS: usize = 6;
 
-/// Whether the text of an approval asks for something. In doubt it does: a request that is overlooked
-/// is lost, and praise that is taken for one costs a round.
+/// Whether the text of an approval asks for something. In doubt it does: an overlooked request is
+/// lost, while praise that is mistaken for a request only costs a round.
 fn asks_for_something(body: &str) -> bool {
     let text = own_words(body);
     is_open(body, &text)
@@ -286,20 +285,20 @@ fn asks_for_something(body: &str) -> bool {
             .any(|one| asks(&one) || !is_praise(&one))
 }
 
-/// Whether a text asks for something in so many words.
+/// Whether a text explicitly asks for something.
 pub(super) fn asks_expressly(body: &str) -> bool {
     let text = own_words(body);
     is_open(body, &text) || sentences(&text).map(words).any(|one| asks(&one))
 }
 
-/// The text without quotations, in small letters.
+/// The text without quotations, in lowercase.
 fn own_words(body: &str) -> String {
     let quoted = |line: &str| line.trim_start().starts_with('>');
     let text: Vec<&str> = body.lines().filter(|line| !quoted(line)).collect();
     text.join("\n").to_lowercase()
 }
 
-/// Whether it asks a question, or has a block or an open box.
+/// Whether the text contains a question, a code block or an open checkbox.
 fn is_open(body: &str, text: &str) -> bool {
     let has_block = body.contains("```") || body.contains("- [ ]") || body.contains("* [ ]");
     has_block || text.contains('?')
@@ -335,7 +334,7 @@ fn asks(words: &[&str]) -> bool {
     is_verb || (has(&REQUESTS) && !is_hope)
 }
 
-/// Whether a sentence only praises. A word that is not known to praise may name a problem.
+/// Whether a sentence only praises. A word that is not known as praise may name a problem.
 fn is_praise(words: &[&str]) -> bool {
     let is_known = |word: &&str| PRAISE.contains(word) || FILLERS.contains(word);
     if words.iter().all(is_known) {
@@ -346,11 +345,11 @@ fn is_praise(words: &[&str]) -> bool {
     if likes && words.len() <= LIKED_WORDS {
         return !words.iter().any(|word| wishes.contains(word));
     }
-    // Something is excellent.
+    // A sentence such as "the tests look great".
     matches!(words, [.., verb, last] if ["is", "are", "looks", "look"].contains(verb) && PRAISE.contains(last))
 }
 
-/// Ids only grow, whatever a clock says.
+/// The order of reviews. Ids only grow, whatever the clock says.
 fn order(review: &Comment) -> CommentId {
     review.key.id
 }

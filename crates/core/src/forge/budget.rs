@@ -3,31 +3,31 @@
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What one token may still ask of its forge, shared by every process that uses the token.
+/// The remaining requests of one token, shared by all processes that use the token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestBudget {
-    /// Requests an hour.
+    /// The number of requests per hour.
     pub limit: u64,
     /// The remaining requests.
     pub remaining: u64,
     /// When the count resets.
     pub resets_at: Timestamp,
-    /// Until when the forge asked not to be called at all.
+    /// Until when the forge asked for no requests at all.
     pub paused_until: Option<Timestamp>,
 }
 
 /// The state of a budget at a given time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// The state in words.
+    /// The state as text.
     pub words: String,
     /// Whether requests must wait.
     pub waits: bool,
 }
 
 impl RequestBudget {
-    /// How it stands now. What was told in an hour that is over no longer counts.
+    /// The budget's state now. Numbers from an hour that is over no longer count.
     pub fn standing(&self, now: Timestamp) -> Standing {
         let Self {
             limit,

@@ -1,5 +1,4 @@
-//! Check runs and commit statuses of a pull request's head: what each says, and whether the head may
-//! land.
+//! Check runs and commit statuses of a pull request's head: their states, and whether the head may land.
 
 mod failure;
 
@@ -15,7 +14,7 @@ pub const REVIEW_CONTEXT: &str = "drive/review";
 /// The context under which drive reports a verification.
 pub const VERIFY_CONTEXT: &str = "drive/verify";
 
-/// Where a check comes from.
+/// The source of a check.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -27,7 +26,7 @@ pub enum CheckSource {
     Status,
 }
 
-/// What a check says.
+/// The state of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum CheckState {
@@ -37,13 +36,13 @@ pub enum CheckState {
     Passed,
     /// It failed, or ended without a result.
     Failed,
-    /// It ended and has nothing against the commit: neutral, or skipped.
+    /// It ended without an objection to the commit: neutral, or skipped.
     Neutral,
 }
 
 impl CheckState {
-    /// The state of a check run, by GitHub's words. One that ended with an unknown conclusion has
-    /// not passed.
+    /// The state of a check run, from GitHub's words. A run that ended with an unknown conclusion
+    /// has not passed.
     pub fn of_run(status: &str, conclusion: Option<&str>) -> Self {
         if !status.eq_ignore_ascii_case("completed") {
             return Self::Pending;
@@ -55,7 +54,7 @@ impl CheckState {
         }
     }
 
-    /// The state of a commit status, by GitHub's words. An unknown word is no result.
+    /// The state of a commit status, from GitHub's word. An unknown word counts as pending.
     pub fn of_status(state: &str) -> Self {
         match state.to_ascii_lowercase().as_str() {
             "success" => Self::Passed,
@@ -65,7 +64,7 @@ impl CheckState {
     }
 }
 
-/// One check run or commit status of a commit.
+/// A check run or commit status of a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ForgeCheck")]
@@ -74,7 +73,7 @@ pub struct Check {
     pub name: String,
     /// A check run or a status.
     pub source: CheckSource,
-    /// What it says.
+    /// The state of the check.
     pub state: CheckState,
     /// Whether the base requires it.
     #[serde(default)]
@@ -85,19 +84,19 @@ pub struct Check {
     /// Its own words about the result, in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// What failed, where the forge tells.
+    /// Details of the failure, if the forge provides them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<CheckFailure>,
 }
 
 impl Check {
-    /// Whether drive reports it itself.
+    /// Whether drive itself reports this check.
     pub fn is_own(&self) -> bool {
         is_own(&self.name)
     }
 
-    /// A name for this very failure: the same for another run that fails for the same reason. What
-    /// changes from run to run (numbers, times, ids) is left out.
+    /// An identifier of the failure: another run that fails for the same reason has the same one.
+    /// Numbers, times and ids, which change from run to run, are left out.
     pub fn fingerprint(&self) -> String {
         let summary = self.summary.as_deref().unwrap_or_default();
         failure::fingerprint(&self.name, self.failure.as_ref(), summary)
@@ -119,7 +118,7 @@ pub struct Checks {
 }
 
 impl Checks {
-    /// The checks of a commit, in order of their names; those that the base requires are marked.
+    /// The checks of a commit, sorted by name; those that the base requires are marked.
     pub fn new(head: CommitSha, mut checks: Vec<Check>, required: Vec<String>) -> Self {
         let required: BTreeSet<String> = required.into_iter().collect();
         for check in &mut checks {
@@ -133,7 +132,7 @@ impl Checks {
         }
     }
 
-    /// The same without what drive reports itself.
+    /// The checks without drive's own.
     #[must_use]
     pub fn without_own(&self) -> Self {
         let mut others = self.clone();
@@ -142,7 +141,7 @@ impl Checks {
         others
     }
 
-    /// The failed checks that a fixer can do something about: all but drive's own.
+    /// The failed checks that a fixer can fix: all but drive's own.
     pub fn failing(&self) -> impl Iterator<Item = &Check> {
         let checks = self.checks.iter();
         checks.filter(|check| check.state == CheckState::Failed && !check.is_own())
@@ -152,7 +151,7 @@ impl Checks {
 /// Whether the checks of a head let it land.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// Nothing is in the way.
+    /// The head may land.
     Green,
     /// Some checks have not ended.
     Pending {
@@ -164,7 +163,7 @@ pub enum Gate {
         /// Their names.
         names: Vec<String>,
     },
-    /// The base requires checks that nobody has reported for this commit.
+    /// The base requires checks that were not reported for this commit.
     Missing {
         /// Their names.
         names: Vec<String>,
@@ -173,9 +172,9 @@ pub enum Gate {
 
 /// Decides whether a head may land by its checks.
 ///
-/// Where the base requires checks, those decide, as on the forge; otherwise every check counts, since
-/// nobody told which of them matter. Drive's own count only where the base requires them: drive must
-/// not wait for itself. A failure is told before what is pending, and that before what is missing.
+/// If the base requires checks, only those count, as on the forge; otherwise all of them do, because it is
+/// unknown which matter. Drive's own checks count only if the base requires them, because drive must not wait
+/// for itself. Failed checks are reported before pending ones, and pending ones before missing ones.
 pub fn gate(checks: &Checks) -> Gate {
     let counts = |check: &&Check| {
         if checks.required.is_empty() {

@@ -17,11 +17,11 @@ pub struct Surroundings<'a> {
     pub remote: &'a RemoteName,
     /// The URL of that remote; `None` if it does not exist.
     pub remote_url: Option<&'a str>,
-    /// Where a token was found, such as `GH_TOKEN`. Never the token itself.
+    /// Where a token was found, such as `GH_TOKEN`; never the token itself.
     pub token_from: Option<&'a str>,
 }
 
-/// A forge.
+/// The forge to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
     /// GitHub, or a GitHub Enterprise server.
@@ -29,7 +29,7 @@ pub enum Chosen {
         /// The repository as `owner/name`.
         repo: String,
     },
-    /// Pull requests in drive's own database, over the local repository.
+    /// Drive's own database of pull requests for the local repository.
     Local,
 }
 
@@ -40,7 +40,7 @@ pub struct Choice {
     pub chosen: Chosen,
     /// The reason for the choice.
     pub why: String,
-    /// The repository on GitHub, as `owner/name`, that only a missing token kept from being chosen.
+    /// The GitHub repository, as `owner/name`, that was not chosen only because a token is missing.
     pub token_missing_for: Option<String>,
 }
 
@@ -99,7 +99,7 @@ struct Missing {
     kind: Kind,
     why: String,
     hint: &'static str,
-    /// The repository that only a token is missing for.
+    /// The repository for which only a token is missing.
     token_for: Option<String>,
 }
 
@@ -143,14 +143,14 @@ fn remote_repo(around: &Surroundings<'_>) -> Result<String, Missing> {
 /// A repository on a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteAddress {
-    /// The server's name in lower case, with its port where that is not the usual one.
+    /// The server's name in lowercase, with its port unless that is the default.
     pub host: String,
     /// The repository as `owner/name`.
     pub repo: String,
 }
 
-/// Reads the address of a remote: `https`, `ssh` or the short `user@host:path`. User names and
-/// passwords in it are dropped.
+/// Parses the address of a remote: `https`, `ssh` or the short `user@host:path`. User names and
+/// passwords are dropped.
 pub fn parse_remote(url: &str) -> Option<RemoteAddress> {
     let (authority, path) = match url.split_once("://") {
         Some(("http" | "https" | "ssh" | "git", rest)) => rest.split_once('/')?,
@@ -175,7 +175,7 @@ pub fn parse_remote(url: &str) -> Option<RemoteAddress> {
     })
 }
 
-/// The host people see, from the address of its API.
+/// The host of the web pages, derived from the address of the API.
 pub fn web_host(api_url: &str) -> String {
     let rest = api_url.split_once("://").map_or(api_url, |(_, rest)| rest);
     let authority = rest.split('/').next().unwrap_or(rest);
@@ -197,7 +197,7 @@ fn plain_host(host: &str) -> String {
     unwrapped(&host)
 }
 
-/// GitHub uses another host name for ssh over the https port.
+/// The host name without GitHub's variants, such as the one for ssh over the https port.
 fn unwrapped(host: &str) -> String {
     let host = host.strip_prefix("www.").unwrap_or(host);
     if host == "ssh.github.com" {

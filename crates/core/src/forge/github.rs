@@ -1,8 +1,8 @@
 //! Parsers of GitHub's JSON, for the REST API and for webhooks.
 //!
-//! GitHub's own examples do not all match its schema, accounts are deleted, lines become outdated
-//! and new values appear in old fields. So only identity is required (an id, a number, the commit and
-//! the branches of a pull request); every other field is optional.
+//! GitHub's own examples do not all match its schema, accounts are deleted, lines become outdated,
+//! and old fields get new values. So only identity is required (an id, a number, the commit and the
+//! branches of a pull request); every other field is optional.
 
 pub mod checks;
 
@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// Any value, or the default where it is missing, null or of another type.
+/// Deserializes any value; a missing, null or wrongly typed one gives the default.
 fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -45,7 +45,7 @@ impl Account {
     }
 }
 
-/// A comment of the conversation.
+/// A comment in the conversation.
 #[derive(Clone, Debug, Deserialize)]
 pub struct IssueComment {
     id: CommentId,
@@ -64,7 +64,7 @@ pub struct IssueComment {
 }
 
 impl IssueComment {
-    /// The comment; `None` when GitHub does not name its pull request.
+    /// The comment; `None` if GitHub does not name its pull request.
     pub fn into_comment(self) -> Option<Comment> {
         let (created_at, updated_at) = instants(self.created_at, self.updated_at);
         Some(Comment {
@@ -124,9 +124,9 @@ pub struct ReviewComment {
 }
 
 impl ReviewComment {
-    /// The comment; `None` when GitHub does not name its pull request.
+    /// The comment; `None` if GitHub does not name its pull request.
     ///
-    /// The commit is the one the comment was given on: GitHub moves `commit_id` along with pushes.
+    /// The commit is the one that the comment was written on; GitHub updates `commit_id` with every push.
     pub fn into_comment(self) -> Option<Comment> {
         let (created_at, updated_at) = instants(self.created_at, self.updated_at);
         Some(Comment {
@@ -176,8 +176,8 @@ pub struct Review {
 }
 
 impl Review {
-    /// The review's body as a comment; `None` for one not submitted yet, and for the empty shell
-    /// that GitHub wraps around lone inline comments, and one whose pull request is not named.
+    /// The review's body as a comment. `None` for a review that is not submitted yet, for the empty review
+    /// that GitHub wraps around single inline comments, and if GitHub does not name the pull request.
     pub fn into_comment(self) -> Option<Comment> {
         let state = self.state.unwrap_or_default();
         let body = self.body.unwrap_or_default();
@@ -221,7 +221,7 @@ pub fn review_state(word: &str) -> ReviewState {
     }
 }
 
-/// A permission by its name. A word we do not know permits nothing.
+/// Parses a permission. An unknown word permits nothing.
 pub fn permission(word: &str) -> Permission {
     match word {
         "admin" => Permission::Admin,
@@ -265,16 +265,16 @@ pub struct Pull {
     updated_at: Option<Timestamp>,
     #[serde(default, deserialize_with = "lenient")]
     html_url: Option<String>,
-    /// The commit on the base once merged; before that, GitHub's own trial merge.
+    /// The commit on the base after the merge; before that, GitHub's own trial merge.
     #[serde(default, deserialize_with = "lenient")]
     pub merge_commit_sha: Option<String>,
-    /// The id that the other API knows it by.
+    /// The id in GitHub's GraphQL API.
     #[serde(default, deserialize_with = "lenient")]
     pub node_id: Option<String>,
 }
 
 impl Pull {
-    /// The pull request, or what GitHub left out: its newest commit or one of its two branches.
+    /// The pull request, or the problem that GitHub left out its newest commit or a branch.
     pub fn into_pull_request(self) -> Result<PullRequest, Problem> {
         let state = if self.merged || self.merged_at.is_some() {
             PrState::Merged
@@ -283,7 +283,7 @@ impl Pull {
         } else {
             PrState::Open
         };
-        // Of an open one it is a trial merge.
+        // For an open pull request it is a trial merge.
         let merged_sha = commit_of(self.merge_commit_sha).filter(|_| state == PrState::Merged);
         Ok(PullRequest {
             number: self.number,
@@ -319,7 +319,7 @@ fn commit_of(text: Option<String>) -> Option<CommitSha> {
     CommitSha::parse(&text?)
 }
 
-/// When something was written and last changed; one stands in for the other.
+/// The times of creation and last change; if one is missing, the other replaces it.
 fn instants(created: Option<Timestamp>, updated: Option<Timestamp>) -> (Timestamp, Timestamp) {
     let created_at = created.or(updated).unwrap_or(Timestamp::UNIX_EPOCH);
     (created_at, updated.unwrap_or(created_at))

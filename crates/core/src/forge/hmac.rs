@@ -30,7 +30,7 @@ impl HmacKey {
         self.feed(pieces).verify_slice(code).is_ok()
     }
 
-    /// Begins a code over pieces that are not all here yet.
+    /// Starts a code over pieces that are still arriving.
     pub(super) fn begin(&self) -> RunningCode {
         RunningCode(self.0.clone())
     }
@@ -53,7 +53,7 @@ impl RunningCode {
         self.0.update(piece);
     }
 
-    /// Whether `code` signs everything that was fed, in constant time.
+    /// Whether `code` signs all pieces fed so far, in constant time.
     pub(super) fn verify(self, code: &[u8; CODE_BYTES]) -> bool {
         self.0.verify_slice(code).is_ok()
     }
@@ -65,7 +65,7 @@ impl fmt::Debug for HmacKey {
     }
 }
 
-/// Lowercase hexadecimal.
+/// The bytes as lowercase hexadecimal digits.
 pub(super) fn to_hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     bytes

@@ -1,18 +1,18 @@
-//! Makes text that an agent wrote inert: posted as it is, nothing in it acts on the forge.
+//! Makes an agent's text inert, so that nothing in it acts on the forge when it is posted.
 //!
-//! A token that would act is broken visibly and alike on every surface: `@ user`, `fixes issue 12`,
-//! `/ merge`, `(skip ci)`. A code span would read better in Markdown, but a mail client that answers a
-//! post sends it back as plain text, where the mention acts after all (dependabot-core#3157), and
-//! a squash copies the description into a commit message, which is not Markdown. An invisible
-//! character would be copied along with the name. What a person wrote in the task stays active.
+//! An active token is broken visibly, and in the same way on every surface: `@ user`, `fixes issue 12`, `/
+//! merge`, `(skip ci)`. A code span would look better in Markdown, but a mail client that replies to a post
+//! sends it back as plain text, where the mention acts after all (dependabot-core#3157), and a squash copies
+//! the description into a commit message, which is not Markdown. An invisible character would be copied along
+//! with the name. Tokens that a person wrote in the task stay active.
 //!
-//! Forges do not act within code, and a broken decorator or package name there would be wrong: text
-//! is left alone where it is certainly code. A description may become a commit message, which knows
-//! no code: there, what acts in commits is broken in code too. HTML comments, definitions and
-//! character references are shown outside of code, because they hide and spell what a reader does not
-//! see; characters that reorder or hide text are shown everywhere. Images become links, because an
-//! image asks its address as soon as the text is shown. Links stay: they wait for a click. A block that
-//! a forge offers to apply as a change stays only where drive itself wrote it.
+//! Forges do not act on code, and a broken decorator or package name there would be wrong: text that is
+//! certainly code is left alone. A description may become a commit message, which has no code: there, tokens
+//! that act in commits are broken in code too. HTML comments, definitions and character references outside of
+//! code are made visible, because they hide text from readers; characters that reorder or hide text are shown
+//! everywhere. Images become links, because a browser requests an image's address as soon as the text is
+//! shown. Links stay, because they need a click. A block that a forge offers to apply as a change stays only
+//! where drive itself wrote it.
 
 mod closing;
 mod code;
@@ -28,39 +28,39 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use token::{Form, Token};
 
-/// Passes over a text: breaking a token can uncover another, and two can share their text.
+/// How many passes a text gets: breaking a token can uncover another, and two tokens can overlap.
 const MOST_PASSES: usize = 8;
 
-/// The active tokens that a person wrote in a task. They may be repeated.
+/// The active tokens that a person wrote in a task. Agents may repeat them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said(BTreeSet<String>);
 
 impl Said {
-    /// What a person wrote.
+    /// The active tokens in a person's task.
     pub fn by_person(task: &str) -> Self {
-        // The form that knows every token.
+        // This form recognises every token.
         let found = scan::tokens(task, Form::Description);
         Self(found.into_iter().filter_map(|token| token.name).collect())
     }
 }
 
-/// Text of a post, which the forge reads as Markdown.
+/// Makes the text of a post inert, which the forge reads as Markdown.
 pub fn markdown(text: &str, said: &Said) -> String {
     inert(text, said, Form::Markdown, None)
 }
 
-/// Text of a post with a block that people may apply as a change, if drive wrote it: `block` is that
-/// block, with its fences.
+/// Makes the text of a post inert, except for a block that drive wrote and that people may apply as
+/// a change: `block` is that block, with its fences.
 pub fn with_suggestion(text: &str, block: Option<&str>, said: &Said) -> String {
     inert(text, said, Form::Markdown, block)
 }
 
-/// The description of a pull request: Markdown, and after a squash a commit message.
+/// Makes the description of a pull request inert: it is Markdown and, after a squash, a commit message.
 pub fn description(text: &str, said: &Said) -> String {
     inert(text, said, Form::Description, None)
 }
 
-/// Text without markup: a commit message, a title, the text of a commit status.
+/// Makes text without markup inert: a commit message, a title, the text of a commit status.
 pub fn plain(text: &str, said: &Said) -> String {
     inert(text, said, Form::Plain, None)
 }
@@ -75,7 +75,7 @@ fn inert(text: &str, said: &Said, form: Form, block: Option<&str>) -> String {
         let mut out = String::with_capacity(text.len() + 2 * tokens.len());
         let mut done = 0;
         for token in tokens {
-            // Two tokens can share their text; the next pass finds what is left of the second.
+            // Two tokens can overlap; the next pass finds the rest of the second one.
             if token.edit.start >= done {
                 out.push_str(&text[done..token.edit.start]);
                 out.push_str(&token.instead);
@@ -92,7 +92,7 @@ fn inert(text: &str, said: &Said, form: Form, block: Option<&str>) -> String {
     }
 }
 
-/// The tokens that are to be broken.
+/// The tokens to break.
 fn active(text: &str, said: &Said, form: Form, block: Option<&str>) -> Vec<Token> {
     let code = match form {
         Form::Markdown | Form::Description => code::ranges(text),
@@ -115,8 +115,8 @@ fn active(text: &str, said: &Said, form: Form, block: Option<&str>) -> Vec<Token
     tokens
 }
 
-/// Whether a token is in the opening fence of this block. It counts wherever the same block stands: it
-/// is the same change.
+/// Whether a token is in the opening fence of this block. The block may stand anywhere, because it
+/// is the same change everywhere.
 fn is_fence_of(block: &str, text: &str, token: &Token) -> bool {
     let marks = block.find(SUGGESTION).unwrap_or_default();
     let Some(start) = token.edit.start.checked_sub(marks) else {
@@ -128,8 +128,8 @@ fn is_fence_of(block: &str, text: &str, token: &Token) -> bool {
     is_line && after.is_some_and(|after| after.is_empty() || after.starts_with('\n'))
 }
 
-/// The words of a text in which every pass uncovered another token. No token stands without a sign,
-/// or behind the beginning of a quote.
+/// The words of a text in which every pass uncovered another token. No token works without a sign
+/// or a quote mark.
 fn without_signs(text: &str) -> String {
     let is_sign = |c: char| c.is_ascii_punctuation() && !".,;()".contains(c);
     let is_mark = |line: &str| {
@@ -147,7 +147,7 @@ fn without_signs(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The text with characters that reorder or hide text written out, as `<U+202E>`.
+/// The text, with characters that reorder or hide text written as `<U+202E>`.
 pub fn shown(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
@@ -157,7 +157,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     let (mut last, mut before) = (' ', ' ');
     while let Some(c) = chars.next() {
         // Emoji and several scripts join and style their characters with these. An emoji may be
-        // styled first and joined then, and a digit is styled to be a key.
+        // styled first and joined afterwards, and a digit can be styled as a key.
         let styled = match (before, c) {
             ('\u{fe0f}', '\u{200d}') => last,
             _ => before,
@@ -180,8 +180,8 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a reader does not see the character. Variation selectors are among them because a row of
-/// them can spell a hidden text.
+/// Whether readers cannot see the character. Variation selectors count, because a row of them can
+/// spell a hidden text.
 fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\r' | '\t' => false,

@@ -5,25 +5,25 @@ use crate::verify::text::named;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Files named in an error before the list is cut.
+/// How many files an error names.
 const LISTED_FILES: usize = 20;
 
 /// One file of a unified diff.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileDiff {
-    /// The path before; `None` for a new file.
+    /// The path before the change; `None` for a new file.
     pub old_path: Option<String>,
-    /// The path after; `None` for a deleted file.
+    /// The path after the change; `None` for a deleted file.
     pub new_path: Option<String>,
     /// The hunks, from top to bottom.
     pub hunks: Vec<Hunk>,
-    /// The changed lines in them without their context; none where they are unknown.
+    /// The changed lines without context; empty if they are unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<Hunk>,
 }
 
-/// One hunk: which lines of the old file stand where in the new one.
+/// One hunk: lines of the old file and the lines that replace them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hunk {
     /// Lines of the old file.
@@ -32,13 +32,13 @@ pub struct Hunk {
     pub new: Range<u64>,
 }
 
-/// Reads a unified diff as git prints it. What is not one yields no files.
+/// Parses a unified diff as git prints it. Other text gives no files.
 pub fn parse_diff(diff: &str) -> Vec<FileDiff> {
     let mut files: Vec<FileDiff> = Vec::new();
     let mut old_path = None;
     let (mut old_left, mut new_left) = (0, 0);
     for line in diff.split('\n') {
-        // Inside a hunk a line's first character says all; a removed `-- x` looks like a header.
+        // Inside a hunk, only a line's first character counts; a removed `-- x` looks like a header.
         if old_left > 0 || new_left > 0 {
             match line.as_bytes().first() {
                 Some(b'-') => old_left -= 1.min(old_left),
@@ -66,7 +66,7 @@ pub fn parse_diff(diff: &str) -> Vec<FileDiff> {
     files
 }
 
-/// Accepts a line that the diff shows on its new side; otherwise says which lines it shows.
+/// Accepts a line that the diff shows on its new side; otherwise the problem names the lines it shows.
 pub fn require_line(files: &[FileDiff], path: &str, line: u64) -> Result<(), Problem> {
     let Some(file) = files
         .iter()
@@ -101,8 +101,7 @@ pub fn require_line(files: &[FileDiff], path: &str, line: u64) -> Result<(), Pro
     .hint(hint))
 }
 
-/// Whether a comment can stand on these lines, from the first to the last. Forges take only lines that one
-/// hunk shows.
+/// Whether a comment can be placed on these lines. Forges only accept lines that one hunk shows.
 pub fn shows_lines(files: &[FileDiff], path: &str, first: u64, last: u64) -> bool {
     let mut files = files.iter();
     let file = files.find(|file| file.new_path.as_deref() == Some(path));
@@ -110,15 +109,15 @@ pub fn shows_lines(files: &[FileDiff], path: &str, first: u64, last: u64) -> boo
     first <= last && file.is_some_and(|file| file.hunks.iter().any(holds))
 }
 
-/// Where line `line` of the old file stands in the new one; `None` when it was changed or removed.
-/// The hunks must come without context lines.
+/// The new number of line `line` of the old file; `None` if it was changed or removed. The hunks
+/// must have no context lines.
 pub fn follow_line(hunks: &[Hunk], line: u64) -> Option<u64> {
     let mut shifted = line;
     for hunk in hunks {
         if hunk.old.contains(&line) {
             return None;
         }
-        // A pure insertion stands after the line its header names.
+        // A pure insertion comes after the line that its header names.
         if hunk.old.end <= line {
             let removed = hunk.old.end - hunk.old.start;
             shifted = shifted
@@ -129,11 +128,11 @@ pub fn follow_line(hunks: &[Hunk], line: u64) -> Option<u64> {
     Some(shifted)
 }
 
-/// How much of a hunk is kept.
+/// How many lines of a hunk are stored, and how many characters of each.
 const HUNK_LINES: usize = 40;
 const HUNK_LINE_CHARS: usize = 300;
 
-/// The last lines of a hunk, after its header: a comment stands on the last one.
+/// The last lines of a hunk, after its header: a comment belongs to the last one.
 pub fn end_of_hunk(hunk: &str) -> String {
     let mut lines: Vec<String> = hunk
         .lines()
@@ -150,7 +149,7 @@ pub fn end_of_hunk(hunk: &str) -> String {
     lines.join("\n")
 }
 
-/// The hunk of a unified diff of one file up to a line of the new file; `None` where no hunk shows it.
+/// The hunk of one file's diff, up to a line of the new file; `None` if no hunk shows the line.
 pub fn hunk_up_to(diff: &str, line: u64) -> Option<String> {
     let mut shown: Vec<&str> = Vec::new();
     let mut at = 0;
@@ -191,7 +190,7 @@ fn spelled(lines: &Range<u64>) -> Option<String> {
     }
 }
 
-/// Reads `@@ -3,4 +3,6 @@ anything`.
+/// Parses a hunk header such as `@@ -3,4 +3,6 @@ anything`.
 pub(crate) fn parse_hunk(line: &str) -> Option<Hunk> {
     let inner = line.strip_prefix("@@ -")?;
     let (ranges, _) = inner.split_once(" @@")?;
@@ -207,7 +206,7 @@ fn parse_range(text: &str) -> Option<Range<u64>> {
         Some((start, length)) => (start.parse().ok()?, length.parse().ok()?),
         None => (text.parse().ok()?, 1),
     };
-    // Git names the line before an empty range; the range itself begins one further.
+    // For an empty range, git names the line before it, so the range begins one line later.
     let start: u64 = if length == 0 {
         u64::checked_add(start, 1)?
     } else {
@@ -229,7 +228,7 @@ pub(crate) fn header_path(text: &str, prefix: &str) -> Option<String> {
     path.strip_prefix(prefix).map(str::to_owned)
 }
 
-/// Undoes git's quoting of unusual paths.
+/// Decodes git's quoting of unusual paths.
 fn unquoted(inner: &str) -> String {
     let mut bytes = Vec::with_capacity(inner.len());
     let mut rest = inner.bytes().peekable();

@@ -1,8 +1,8 @@
-//! The hidden marker that proves that drive wrote a post.
+//! The hidden marker in each of drive's posts, which proves that drive wrote it.
 //!
 //! With one account, drive and the user post under the same login, and a bare marker can be copied.
-//! So the marker has an HMAC over the run, the effect and the place, and a second one over the
-//! visible text. Only the last line of a body counts: a marker that is quoted, pasted into another
+//! So the marker contains an HMAC over the run, the effect and the place, and a second one over the
+//! visible text. Only the last line of a body counts: a marker that is quoted, copied to another
 //! pull request or followed by more text proves nothing. The text has its own HMAC because a forge
 //! may truncate a long body or move a finding into it; such a post is still recognized as drive's.
 
@@ -19,7 +19,7 @@ const DOMAIN: &str = "drive marker v1";
 #[derive(Clone, Debug)]
 pub struct MarkerKey(HmacKey);
 
-/// Where a post stands. A marker is only good in its own place.
+/// The place of a post. A marker is only valid in its own place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A comment on one of the three surfaces of a pull request.
@@ -29,14 +29,15 @@ pub enum Place {
         /// The surface.
         surface: Surface,
     },
-    /// The description of a pull request. Its number is not known before it is opened; its branch is.
+    /// The description of a pull request, identified by its branch, because its number is unknown
+    /// before it is opened.
     Description {
         /// The branch with the work.
         branch: BranchName,
     },
 }
 
-/// What a marker says: which effect of which run made the post.
+/// The contents of a marker: the effect and the run that made the post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// The run.
@@ -50,11 +51,11 @@ pub struct Claim {
 pub enum MarkerCheck {
     /// This installation wrote exactly this text in exactly this place.
     Ours(Claim),
-    /// The marker was made for this place, the text around it was not: a forge shortened our post,
-    /// somebody edited it, or somebody pasted our marker under words of their own. The recorded id
-    /// of the effect tells which.
+    /// The marker is valid for this place, but the text was not written with it: a forge shortened
+    /// our post, somebody edited it, or somebody pasted our marker under another text. The recorded
+    /// id of the effect tells which.
     Altered(Claim),
-    /// There is a marker, and it does not hold: forged, of another place or another installation.
+    /// There is a marker, but it is not valid: it is forged, or from another place or installation.
     Invalid,
     /// The body has no marker.
     Absent,
@@ -66,7 +67,7 @@ impl MarkerKey {
         Self(HmacKey::new(secret))
     }
 
-    /// The hidden line for a post.
+    /// The hidden line of a post.
     pub fn line(&self, visible: &str, place: &Place, claim: &Claim) -> String {
         let told = Told::new(visible, place, claim);
         format!(
@@ -79,12 +80,12 @@ impl MarkerKey {
         )
     }
 
-    /// The whole body of a post: the visible text and its hidden line, as a forge composes them.
+    /// The whole body of a post: the visible text with its hidden line, as a forge receives it.
     pub fn stamp(&self, visible: &str, place: &Place, claim: &Claim) -> String {
         text::compose(visible, &self.line(visible, place, claim))
     }
 
-    /// What the last line of `body` proves, found in `place`.
+    /// What the last line of `body` proves for this place.
     pub fn check(&self, body: &str, place: &Place) -> MarkerCheck {
         let body = normalised(body);
         let (visible, last) = split_last_line(&body);
@@ -125,13 +126,13 @@ impl Place {
     }
 }
 
-/// Whether `body` ends with exactly this hidden line. That is enough to find drive's own post,
-/// since no one else can know the line before it was posted.
+/// Whether `body` ends with exactly this hidden line. That proves drive's own post, because nobody
+/// else can know the line before it is posted.
 pub fn carries(body: &str, line: &str) -> bool {
     body.trim_end().lines().next_back().map(str::trim_end) == Some(line)
 }
 
-/// The visible text: the body without a marker in its last line.
+/// The visible text: the body without a marker on its last line.
 pub fn visible(body: &str) -> &str {
     let trimmed = body.trim_end();
     let (before, last) = split_last_line(trimmed);
@@ -170,7 +171,8 @@ fn parse(line: &str) -> Option<Marker> {
     })
 }
 
-/// What the codes cover. Each field goes in with its length, so that no two messages look alike.
+/// The data that the codes cover. Each field is preceded by its length, so that different data
+/// cannot give the same bytes.
 struct Told(Vec<Vec<u8>>);
 
 impl Told {
@@ -195,7 +197,7 @@ impl Told {
         self.0.iter().map(Vec::as_slice)
     }
 
-    /// All but the text.
+    /// The fields without the text.
     fn identity(&self) -> impl Iterator<Item = &[u8]> {
         self.everything().take(self.0.len() - 1)
     }
@@ -207,8 +209,8 @@ fn with_length(field: &str) -> Vec<u8> {
     bytes
 }
 
-/// Forges turn line ends into CRLF and drop white space at the ends of lines and of the text; none
-/// of that is an edit.
+/// The text without changes that forges make: they turn line ends into CRLF, and drop white space
+/// at the ends of lines and of the text.
 fn normalised(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
@@ -224,7 +226,7 @@ fn split_last_line(text: &str) -> (&str, &str) {
     text.rsplit_once('\n').unwrap_or(("", text))
 }
 
-/// Keeps a value one word that cannot end the comment it stands in.
+/// Escapes a value, so that it is one word and cannot end the comment around it.
 fn escaped(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for byte in value.bytes() {

@@ -29,12 +29,12 @@ use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whether a link names a pull request of the built-in local forge, which no browser can show.
+/// Whether a link names a pull request of the built-in local forge, which has no web pages.
 pub(crate) fn is_local_url(url: &str) -> bool {
     url.starts_with("local:")
 }
 
-/// Where a comment stands.
+/// The surface of a comment.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -49,7 +49,7 @@ pub enum Surface {
     Review,
 }
 
-/// A comment as it was at one time.
+/// A comment at the time of an edit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommentKey {
@@ -61,7 +61,7 @@ pub struct CommentKey {
     pub updated_at: Timestamp,
 }
 
-/// A comment in whatever version stands now.
+/// A comment in any version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommentRef {
@@ -72,7 +72,7 @@ pub struct CommentRef {
 }
 
 impl CommentKey {
-    /// The comment, whatever its version.
+    /// The comment without its version.
     pub fn comment(&self) -> CommentRef {
         CommentRef {
             surface: self.surface,
@@ -81,17 +81,17 @@ impl CommentKey {
     }
 }
 
-/// What the author may do in the repository, as the forge says.
+/// An author's permission in the repository, as the forge reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Permission {
-    /// May administer.
+    /// The author may administer.
     Admin,
-    /// May push.
+    /// The author may push.
     Write,
-    /// May read.
+    /// The author may read.
     Read,
-    /// Nothing, or the forge did not say: treated as nothing.
+    /// The author has no permission, or the forge did not report any.
     None,
 }
 
@@ -116,19 +116,19 @@ pub enum ReviewState {
 pub struct Author {
     /// The login; a deleted account has none.
     pub login: Option<String>,
-    /// Whether the forge calls it a bot or an app.
+    /// Whether the forge marks the author as a bot or an app.
     pub is_bot: bool,
 }
 
-/// One comment on one pull request, on any of the three surfaces.
+/// One comment on a pull request, on any of the three surfaces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Comment {
-    /// The identity, which includes the last edit.
+    /// The identity, which includes the time of the last edit.
     pub key: CommentKey,
     /// The pull request.
     pub pr: PrNumber,
-    /// Who wrote it.
+    /// The author.
     pub author: Author,
     /// The text, as written.
     pub body: String,
@@ -136,12 +136,12 @@ pub struct Comment {
     pub path: Option<String>,
     /// The line, for inline comments; `None` once outdated.
     pub line: Option<u64>,
-    /// Where an inline comment was written, which stays when its line is gone.
+    /// The place where an inline comment was written; it stays when the line is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<LineOrigin>,
-    /// The commit it was given on, where the forge says.
+    /// The commit it was written on, if the forge reports it.
     pub commit: Option<CommitSha>,
-    /// The top-level comment of its thread, for replies.
+    /// The first comment of its thread, for replies.
     pub in_reply_to: Option<CommentId>,
     /// The verdict, for review bodies.
     pub review: Option<ReviewState>,
@@ -149,26 +149,26 @@ pub struct Comment {
     pub created_at: Timestamp,
     /// A link for people.
     pub url: Option<String>,
-    /// How it was put aside, if it was.
+    /// How a person put it aside, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aside: Option<Aside>,
 }
 
-/// How somebody put a comment aside without deleting it.
+/// How a comment was put aside without being deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "CommentAside")]
 pub enum Aside {
     /// Its thread is resolved.
     Resolved,
-    /// It is minimised.
+    /// It was minimised.
     Minimized,
-    /// It is a review that was dismissed.
+    /// It is a dismissed review.
     Dismissed,
 }
 
 impl Comment {
-    /// How it was put aside, if it was.
+    /// How a person put it aside, if one did.
     pub fn put_aside(&self) -> Option<Aside> {
         let is_dismissed = self.review == Some(ReviewState::Dismissed);
         is_dismissed.then_some(Aside::Dismissed).or(self.aside)
@@ -190,7 +190,7 @@ pub struct LineOrigin {
 }
 
 impl LineOrigin {
-    /// Lines of a file, with the end of what was shown of the diff.
+    /// The lines of a file that a comment was written on, with the end of the diff shown there.
     pub fn new(first_line: Option<u64>, line: u64, hunk: Option<&str>) -> Self {
         let hunk = hunk.map(inline::end_of_hunk);
         Self {
@@ -234,12 +234,13 @@ pub struct PullRequest {
     pub base: BranchName,
     /// The commit at the tip of the work.
     pub head_sha: CommitSha,
-    /// Whether it can be merged; `None` while the forge is still working it out, and in polls.
+    /// Whether it can be merged; `None` while the forge computes it, and in polls.
     pub mergeable: Option<bool>,
-    /// The commit that its merge left on the base; `None` where it is not merged, or the forge does not say.
+    /// The commit that its merge left on the base; `None` if it is not merged or the forge does not
+    /// report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged_sha: Option<CommitSha>,
-    /// When anything about it last changed, by the forge's clock.
+    /// When it last changed, by the forge's clock.
     pub updated_at: Timestamp,
     /// A link for people.
     pub url: String,

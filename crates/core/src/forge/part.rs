@@ -7,15 +7,15 @@ use crate::ids::RunId;
 pub(super) const BEGIN: &str = "<!-- drive-part-begin:";
 pub(super) const END: &str = "<!-- drive-part-end:";
 const CLOSE: &str = " -->";
-/// What the name of the first part ends with.
+/// The end of the name of the outcome part.
 const OUTCOME: &str = "-outcome";
 
-/// The text as the own part of a run. It cannot hold the marks itself.
+/// The text as a run's own part. The text itself cannot contain the marks.
 pub fn own(run: &RunId, text: &str) -> String {
     marked(run.as_str(), text)
 }
 
-/// The text as the part of a run that a description begins with.
+/// The text as the run's outcome part, which begins a description.
 pub fn outcome(run: &RunId, text: &str) -> String {
     marked(&format!("{run}{OUTCOME}"), text)
 }
@@ -25,16 +25,16 @@ fn marked(name: &str, text: &str) -> String {
     format!("{BEGIN}{name}{CLOSE}\n{text}\n{END}{name}{CLOSE}")
 }
 
-/// Text of others in which nothing reads as a mark.
+/// Foreign text, with everything that reads as a mark made harmless.
 pub fn unmarked(text: &str) -> String {
-    // Nothing is taken out: what is left could be another mark.
+    // Nothing is removed: the rest could form another mark.
     let shown = |mark: &str| mark.replace('<', "&lt;");
     text.replace(BEGIN, &shown(BEGIN)).replace(END, &shown(END))
 }
 
-/// The description with its own parts as the new one has them. Without an own part, the new one is the
-/// whole description; where a person removed a part, the outcome comes back at the beginning and
-/// the other at the end. Where all of it is too long together, the last part is cut.
+/// The current description with drive's own parts taken from the new one. If the new one has no own
+/// part, it replaces the whole description. If a person removed a part, the outcome is added at the
+/// beginning and the other part at the end. If the result is too long, the last part is cut.
 pub fn replaced(current: &str, new: &str, limit: usize) -> String {
     let parts = parts(new);
     let Some((last, first)) = parts.split_last() else {
@@ -50,7 +50,7 @@ pub fn replaced(current: &str, new: &str, limit: usize) -> String {
     last.put_into(&text, limit)
 }
 
-/// One part, with its marks as they stand in the text.
+/// One part, with its marks as they are in the text.
 struct Part<'t> {
     begin: String,
     end: String,
@@ -92,7 +92,7 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// The own parts of a description as they stand, and the words around them.
+/// A description's own parts, and the other text.
 pub(super) fn apart(text: &str) -> (String, String) {
     let mut own = Vec::new();
     let mut words = text.to_owned();
@@ -106,7 +106,7 @@ pub(super) fn apart(text: &str) -> (String, String) {
 }
 
 fn split<'a>(text: &'a str, begin: &str, end: &str) -> Option<(&'a str, &'a str, &'a str)> {
-    // An editor in a browser may have changed how lines end.
+    // An editor in a browser may have changed the line ends.
     let (begin, end) = (begin.trim_end(), end.trim_start());
     let from = text.find(begin)?;
     let own_from = from + begin.len();

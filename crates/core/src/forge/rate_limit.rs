@@ -4,33 +4,34 @@ use crate::time::{Timestamp, after};
 use jiff::SignedDuration;
 use std::time::Duration;
 
-/// Writes allowed within any window: GitHub limits content creation to 80 a minute and 500 an hour.
+/// Maximum numbers of writes within time windows: GitHub limits content creation to 80 a minute and
+/// 500 an hour.
 pub const WINDOWS: [(usize, Duration); 2] = [
     (80, Duration::from_secs(60)),
     (MOST_REMEMBERED, Duration::from_secs(3600)),
 ];
 
-/// Newest writes that must be remembered to check every window.
+/// How many of the newest writes must be stored to check every window.
 pub const MOST_REMEMBERED: usize = 500;
 
-/// Interval between two writes of a long series: GitHub asks for a second.
+/// The interval between two writes of a long series: GitHub asks for one second.
 pub const APART: Duration = Duration::from_secs(1);
 
-/// Writes that go without a pause after a quiet time. Each interval of quiet gives one back.
+/// How many writes may be sent without a pause after a quiet time. Each quiet interval adds one.
 pub const BURST: u32 = 5;
 
-/// Longest time that a call blocks for its turn. The caller schedules a longer wait itself.
+/// The longest time that a call blocks for its turn. For a longer wait, the caller sets a timer.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(120);
 
-/// How far ahead a turn can be booked. All others wait for a turn that a killed process had booked.
+/// How far ahead a turn can be booked. If a killed process had booked a turn, all others wait for it.
 pub const LONGEST_BOOKED: Duration = Duration::from_secs(20);
 
 /// When the next write may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// At this instant, which is now reserved.
+    /// At this time, which is now reserved.
     Booked(Timestamp),
-    /// Not before this instant, which is too far ahead to be booked.
+    /// Not before this time, which is too far ahead to be booked.
     TooFar(Timestamp),
 }
 
@@ -43,9 +44,8 @@ impl Turn {
     }
 }
 
-/// When the next write may be sent, given when earlier ones were (in any order; some may still be
-/// ahead of `now`, booked by another process). Turns are given in order: never one before another
-/// that is booked already.
+/// When the next write may be sent, given the times of earlier ones (in any order; some may still be ahead of
+/// `now`, booked by another process). Turns are assigned in order, never before one that is already booked.
 pub fn next_write(booked: &[Timestamp], now: Timestamp) -> Turn {
     let mut booked = booked.to_vec();
     booked.retain(|at| is_credible(*at, now));
@@ -63,7 +63,7 @@ pub fn next_write(booked: &[Timestamp], now: Timestamp) -> Turn {
     }
 }
 
-/// When a bucket of [`BURST`] writes, one back each [`APART`], lets the next one through.
+/// When a bucket of [`BURST`] writes, refilled by one each [`APART`], allows the next write.
 fn refilled(booked: &[Timestamp]) -> Timestamp {
     let emptied = booked.iter().fold(Timestamp::MIN, |full_again, at| {
         after(full_again.max(*at), APART)
@@ -72,12 +72,12 @@ fn refilled(booked: &[Timestamp]) -> Timestamp {
     emptied.checked_sub(ahead).unwrap_or(Timestamp::MIN)
 }
 
-/// Whether this time may be booked. A later booking was made before the clock was set back.
+/// Whether this booked time is possible. A later one was booked before the clock was set back.
 pub fn is_credible(booked: Timestamp, now: Timestamp) -> bool {
     booked <= after(now, LONGEST_BOOKED)
 }
 
-/// How long to wait before attempt number `attempt` (the first wait is for attempt 1).
+/// The wait before attempt number `attempt` (the first wait is for attempt 1).
 pub fn backoff(attempt: u32) -> Duration {
     Duration::from_secs(2u64.saturating_pow(attempt.min(6)))
 }
@@ -117,7 +117,7 @@ mod tests {
         );
     }
 
-    /// Books one write at each of these times, or as soon after as it may be.
+    /// Books one write at each of these times, or as soon after it as allowed.
     fn booked_at(arrivals: &[i64]) -> Vec<Timestamp> {
         let (mut now, mut booked) = (at(0), Vec::new());
         for millis in arrivals {

@@ -1,4 +1,4 @@
-//! Judges, before an agent is paid, whether a run will be able to publish.
+//! Checks, before an agent costs anything, whether a run will be able to publish.
 
 use super::budget::RequestBudget;
 use crate::ids::BranchName;
@@ -6,24 +6,24 @@ use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
 
-/// The forge's own account of a repository and of what the token may do there.
+/// The forge's data about a repository and about the permissions of the token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
-    /// `owner/name` as it was asked for.
+    /// The requested `owner/name`.
     pub asked: String,
-    /// `owner/name` as the forge calls it.
+    /// The forge's `owner/name`.
     pub name: String,
-    /// Nobody may write to it any more.
+    /// Whether the repository is archived, so that nobody can write to it.
     pub archived: bool,
-    /// The forge has switched it off.
+    /// Whether the forge disabled it.
     pub disabled: bool,
-    /// Whether the account may push; `None` where the forge does not tell.
+    /// Whether the account may push; `None` if the forge does not report it.
     pub may_push: Option<bool>,
-    /// Whether strangers cannot see it.
+    /// Whether the repository is private.
     pub private: bool,
     /// The scopes of a classic token; `None` for other tokens.
     pub scopes: Option<Vec<String>>,
-    /// What an app was granted, such as `contents` to `write`; `None` for other tokens.
+    /// The permissions of an app, such as `contents` with `write`; `None` for other tokens.
     pub granted: Option<BTreeMap<String, String>>,
     /// Rules for the branch that the token cannot bypass.
     pub rules: Vec<BranchRule>,
@@ -40,11 +40,11 @@ pub enum BranchRule {
     Update,
     /// Every commit needs a signature.
     Signatures,
-    /// The branch changes through pull requests only.
+    /// The branch may change only through pull requests.
     PullRequest,
     /// Only commits whose checks have passed may be pushed to the branch once it exists.
     Checks,
-    /// The name must contain, begin or end with a text, or must not.
+    /// The name must, or must not, begin or end with a text or contain it.
     Name {
         /// How the text is compared.
         place: NamePlace,
@@ -55,28 +55,27 @@ pub enum BranchRule {
     },
 }
 
-/// How the text of a rule is compared with a branch name.
+/// Where a branch name must match the text of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamePlace {
     /// At the beginning.
     Start,
     /// At the end.
     End,
-    /// The name may stand anywhere in the text.
+    /// The text may be anywhere in the name.
     Anywhere,
 }
 
-/// What a run is going to publish.
+/// What a run will publish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intent {
-    /// The branch that is pushed; the name that drive would give it where an agent may choose
-    /// another.
+    /// The branch to push; if an agent may choose another name, drive's default one.
     pub branch: BranchName,
     /// Whether commits are signed.
     pub signs: bool,
 }
 
-/// One thing that matters to a run that will publish.
+/// A fact that affects whether a run can publish.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
     /// The repository takes no writes.
@@ -88,37 +87,37 @@ pub enum Finding {
     NoPush,
     /// A classic token lacks this scope.
     NoScope(&'static str),
-    /// The app may not write these.
+    /// The permissions that the app lacks for writing.
     NotGranted(Vec<&'static str>),
-    /// The app may not even read these.
+    /// The permissions that the app lacks even for reading.
     NotReadable(Vec<&'static str>),
     /// A rule would refuse the push.
     Rule(BranchRule),
-    /// No request is left until then.
+    /// The rate limit is reached until this time.
     RateLimited(Timestamp),
-    /// The repository has another name now. Requests are redirected.
+    /// The repository was renamed. Requests are redirected.
     Renamed(String),
 }
 
-/// What an app needs to write.
+/// The permissions with which an app must be able to write.
 const WRITTEN: [&str; 3] = ["contents", "pull_requests", "statuses"];
-/// What an app needs to read: nothing is approved whose checks nobody can read.
+/// The permissions with which an app must be able to read: without readable checks, nothing is approved.
 const READ: [&str; 2] = ["checks", "metadata"];
 
-/// Whether a run can publish. An empty list is a yes.
+/// Whether a run can publish. Without findings it can.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Readiness {
     /// The repository as it was asked for.
     pub repo: String,
-    /// What was found, the worst first.
+    /// The findings, the worst first.
     pub findings: Vec<Finding>,
-    /// The branch that rules were asked for.
+    /// The branch whose rules were read.
     pub branch: Option<BranchName>,
     /// The remaining requests.
     pub budget: Option<RequestBudget>,
 }
 
-/// Judges what the forge said.
+/// Judges the forge's data.
 pub fn judge(access: &Access, intent: Option<&Intent>, now: Timestamp) -> Readiness {
     let mut findings = Vec::new();
     if access.archived || access.disabled {
@@ -154,7 +153,7 @@ pub fn judge(access: &Access, intent: Option<&Intent>, now: Timestamp) -> Readin
     }
 }
 
-/// The scope that a classic token needs for pull requests and statuses of this repository.
+/// The scope that a classic token lacks for pull requests and statuses of this repository, if any.
 fn missing_scope(access: &Access) -> Option<&'static str> {
     let scopes = access.scopes.as_ref()?;
     let has = |name: &str| scopes.iter().any(|scope| scope == name);
@@ -183,7 +182,7 @@ fn not_granted(granted: &BTreeMap<String, String>) -> Vec<Finding> {
 }
 
 impl BranchRule {
-    /// Whether it refuses the push. A run pushes a branch more than once.
+    /// Whether the rule refuses the push. A run pushes a branch more than once.
     pub fn refuses(&self, intent: &Intent) -> bool {
         match self {
             BranchRule::Creation
@@ -233,7 +232,7 @@ impl BranchRule {
 }
 
 impl Finding {
-    /// The problem that ends a run before it starts; `None` for what is only worth a warning.
+    /// The problem that ends a run before it starts; `None` if the finding is only worth a warning.
     pub fn problem(&self, repo: &str, branch: Option<&BranchName>) -> Option<Problem> {
         let problem = match self {
             Finding::ReadOnly { disabled } => {
@@ -294,7 +293,7 @@ impl Finding {
         Some(problem)
     }
 
-    /// The warning; `None` for what ends a run.
+    /// The warning about a finding; `None` if the finding ends the run.
     pub fn warning(&self, repo: &str) -> Option<String> {
         match self {
             Finding::Renamed(to) => Some(format!(
@@ -312,7 +311,7 @@ impl Finding {
     }
 }
 
-/// An app was granted too little.
+/// The problem of an app whose permissions are insufficient.
 fn not_permitted(repo: &str, what: &str, missing: &[&str]) -> Problem {
     let names: Vec<String> = missing.iter().map(|name| format!("`{name}`")).collect();
     let names = names.join(", ");
@@ -323,13 +322,13 @@ fn not_permitted(repo: &str, what: &str, missing: &[&str]) -> Problem {
 }
 
 impl Readiness {
-    /// The first problem that would keep a run from publishing.
+    /// The first problem that prevents a run from publishing.
     pub fn problem(&self) -> Option<Problem> {
         let problem = |finding: &Finding| finding.problem(&self.repo, self.branch.as_ref());
         self.findings.iter().find_map(problem)
     }
 
-    /// What is worth a warning.
+    /// The warnings of all findings.
     pub fn warnings(&self) -> impl Iterator<Item = String> + '_ {
         let warning = |finding: &Finding| finding.warning(&self.repo);
         self.findings.iter().filter_map(warning)

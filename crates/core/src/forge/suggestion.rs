@@ -1,12 +1,12 @@
-//! Suggestions: a block in a comment on lines, which replaces exactly these lines.
+//! Suggestions: blocks in comments that replace exactly the commented lines.
 
 use super::LineOrigin;
 use super::approval::asks_expressly;
 
-/// The first line of a block that is a suggestion.
+/// The first line of a suggestion's block.
 const OPENS: &str = "```suggestion";
 
-/// Words beside a suggestion that speak of more than its lines.
+/// Words beside a suggestion that refer to more than its lines.
 const MORE: [&str; 11] = [
     "also",
     "both",
@@ -21,8 +21,8 @@ const MORE: [&str; 11] = [
     "too",
 ];
 
-/// The lines that a comment suggests instead of those it stands on. `None` where it suggests nothing,
-/// several things, or asks for more in words.
+/// The lines that a comment suggests as a replacement. `None` if it suggests nothing or several
+/// things, or asks for more in words.
 pub fn suggested(body: &str) -> Option<Vec<String>> {
     let mut lines = body.lines();
     let mut words = Vec::new();
@@ -48,7 +48,7 @@ pub fn suggested(body: &str) -> Option<Vec<String>> {
     found.filter(|_| !asks_expressly(&words) && !speaks_of_more(&words))
 }
 
-/// Whether words are about other places or other work as well.
+/// Whether words refer to other places or other work as well.
 fn speaks_of_more(words: &str) -> bool {
     let words = words.to_lowercase();
     let mut words = words.split(|c: char| !c.is_alphanumeric());
@@ -61,18 +61,18 @@ fn speaks_of_more(words: &str) -> bool {
 pub struct Replacement {
     /// The first line that is replaced.
     pub first: u64,
-    /// The last one.
+    /// The last replaced line.
     pub last: u64,
-    /// What stands there afterwards.
+    /// The new lines.
     pub lines: Vec<String>,
-    /// What its author saw there, as far as is known.
+    /// The lines that its author saw there, as far as known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Vec<String>>,
 }
 
 impl Replacement {
-    /// What a comment suggests, where its line is known. `line` is the last one, as the head has it.
-    /// Where nobody knows what its author saw, it must be written on the current commit.
+    /// The replacement that a comment suggests, if its line is known. `line` is the last one, in the head's
+    /// numbering. If it is unknown which lines its author saw, the comment must be on the current commit.
     pub fn of(
         body: &str,
         line: u64,
@@ -102,7 +102,7 @@ impl Replacement {
         self.first <= other.last && other.first <= self.last
     }
 
-    /// Whether these lines are what the author of the suggestion saw.
+    /// Whether these lines are what the suggestion's author saw.
     fn fits(&self, lines: &[&str]) -> bool {
         let at = |line: u64| usize::try_from(line).ok();
         let range = at(self.first).zip(at(self.last));
@@ -118,7 +118,7 @@ impl Replacement {
     }
 }
 
-/// The last lines of a hunk in the new version of its file; `None` where it does not show them all.
+/// The last lines of a hunk on the new side; `None` if it does not show all of them.
 fn seen(hunk: &str, span: u64) -> Option<Vec<String>> {
     let wanted = usize::try_from(span).ok()? + 1;
     let new = hunk.lines().skip(1);
@@ -132,8 +132,7 @@ fn seen(hunk: &str, span: u64) -> Option<Vec<String>> {
     content.collect()
 }
 
-/// The text with all replacements made. `None` where one of them does not fit what stands there, or
-/// two are about the same lines.
+/// The text with all replacements applied. `None` if one does not fit the current lines, or two overlap.
 pub fn applied(text: &str, replacements: &[Replacement]) -> Option<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let mut ordered: Vec<&Replacement> = replacements.iter().collect();
@@ -162,7 +161,8 @@ fn index(line: u64) -> Option<usize> {
     usize::try_from(line).ok()?.checked_sub(1)
 }
 
-/// How the replaced lines end. The last line of a file may end with nothing, but not in its middle.
+/// The line end of the replaced lines. The last line of a file may have none, but a line in the
+/// middle needs one.
 fn line_end(line: &str, text: &str) -> &'static str {
     if line.ends_with("\r\n") || (!line.ends_with('\n') && text.contains("\r\n")) {
         "\r\n"

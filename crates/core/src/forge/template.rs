@@ -1,4 +1,4 @@
-//! The team's template for descriptions of pull requests.
+//! The team's template for pull request descriptions.
 
 use super::part::{apart, unmarked};
 use super::text::{BODY_CHARS, fit};
@@ -6,9 +6,9 @@ use super::text::{BODY_CHARS, fit};
 /// The largest template that is used, in bytes.
 pub const TEMPLATE_BYTES: u64 = 16 * 1024;
 
-/// Where GitHub looks for a template, in its order.
+/// The folders in which GitHub looks for a template, in order.
 const FOLDERS: [&str; 3] = [".github/", "", "docs/"];
-/// The usual spellings: GitHub does not mind the case.
+/// The usual spellings; GitHub ignores the case.
 const STEMS: [&str; 3] = [
     "pull_request_template",
     "PULL_REQUEST_TEMPLATE",
@@ -16,8 +16,8 @@ const STEMS: [&str; 3] = [
 ];
 const ENDINGS: [&str; 2] = [".md", ".txt"];
 
-/// The files of a repository that may be its template, the first choice first. A name that ends with
-/// `/` stands for all files of a folder.
+/// The files that may be the template, in order of preference. A name that ends with `/` stands for
+/// all files of a folder.
 pub fn candidates() -> Vec<String> {
     let mut names = Vec::new();
     for folder in FOLDERS {
@@ -31,8 +31,8 @@ pub fn candidates() -> Vec<String> {
     names
 }
 
-/// The template among the found files, each with its text. Of several in a folder the first by name
-/// is the one.
+/// The template among the found files, each with its text. In a folder with several, the first by
+/// name is used.
 pub fn choose(found: &[(String, String)]) -> Option<&str> {
     let is_template = |path: &str| ENDINGS.iter().any(|ending| path.ends_with(ending));
     for candidate in candidates() {
@@ -48,7 +48,7 @@ pub fn choose(found: &[(String, String)]) -> Option<&str> {
     None
 }
 
-/// What teams call the section that says what a change does.
+/// Headings that teams use for the section about what a change does.
 const SUMMARIES: [&str; 10] = [
     "summary",
     "description",
@@ -62,10 +62,10 @@ const SUMMARIES: [&str; 10] = [
     "proposed changes",
 ];
 
-/// The description in the template: its words stand under the heading that asks for them, and drive's
-/// own parts above the template, where they can be brought up to date. Headings, comments and boxes
-/// stay as the team wrote them. Without such a heading the template follows the whole description. What
-/// is too long together is cut at its end.
+/// Combines a description with a template: the text goes under the heading that asks for it, and
+/// drive's own parts go above the template, where they can be updated. Headings, comments and
+/// checkboxes stay as the team wrote them. Without such a heading, the template follows the whole
+/// description. If the result is too long, its end is cut.
 pub fn with_template(body: &str, template: &str) -> String {
     let template = unmarked(template.trim());
     let (own, words) = apart(body);
@@ -88,7 +88,7 @@ pub fn with_template(body: &str, template: &str) -> String {
     fit(&whole, BODY_CHARS)
 }
 
-/// Before which line of the template a summary goes: after its heading, and the comments below that.
+/// The line of the template before which a summary goes: after its heading and the comments below that.
 fn summary_place(template: &str) -> Option<usize> {
     let lines: Vec<&str> = template.lines().collect();
     let mut is_code = false;
@@ -109,7 +109,7 @@ fn summary_place(template: &str) -> Option<usize> {
     Some(at)
 }
 
-/// The words of a heading, in small letters.
+/// The words of a heading, in lowercase.
 fn heading(line: &str) -> Option<String> {
     let line = line.trim();
     let words = match line

@@ -2,12 +2,13 @@
 
 use crate::verify::text::tail;
 
-/// The longest body a forge takes, in characters.
+/// The longest body that a forge accepts, in characters.
 pub const BODY_CHARS: usize = 65_536;
 
 const NOTE: &str = "\n\n*(truncated: the text is too long for a comment)*";
 
-/// The body with its marker at the end. A body too long is cut and says so; the marker stays whole.
+/// The body with its marker at the end. A body that is too long is cut with a note; the marker
+/// stays complete.
 pub fn compose(body: &str, marker: &str) -> String {
     let body = without_markers(body, marker);
     let tail = if marker.is_empty() {
@@ -19,18 +20,18 @@ pub fn compose(body: &str, marker: &str) -> String {
     format!("{}{tail}", fit(body.trim_end(), room))
 }
 
-/// How far back from a cut the beginning of its word is looked for.
+/// How many bytes before a cut the beginning of its word is searched for.
 const WORD_BYTES: usize = 200;
 
-/// The text within `room` characters; what is cut off is noted. A cut makes neither text of code nor
-/// another word of a word: either could act on the forge.
+/// The text within `room` characters, with a note if it was cut. A cut never turns code into text,
+/// or a word into another word: either could act on the forge.
 pub fn fit(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_owned();
     }
     let keep = room.saturating_sub(NOTE.chars().count());
     let kept: String = text.chars().take(keep).collect();
-    // Code that is left alone closes on its line.
+    // Code that is left unchanged is closed on its line.
     let line = kept.rfind('\n').unwrap_or_default();
     let end = kept[line..].find('`');
     let end = end.map_or(kept.len(), |tick| line + tick);
@@ -40,16 +41,16 @@ pub fn fit(text: &str, room: usize) -> String {
     format!("{}{NOTE}", kept.trim_end())
 }
 
-/// The longest quote of other people's text in one line.
+/// The longest quote of foreign text in one line.
 pub const LINE_CHARS: usize = 80;
 
-/// Other people's text as part of one line: without markup, mentions and markers.
+/// Foreign text as part of one line: without markup, mentions and markers.
 pub fn plain_line(text: &str, most: usize) -> String {
     let mut words = String::new();
     let mut before = ' ';
     let kept = |c: &char| !c.is_control() && !matches!(c, '*' | '`' | '#' | '<' | '>');
     for c in text.chars().filter(kept).take(most) {
-        // Within a word it is part of an address.
+        // Within a word, `@` is part of an address.
         if c != '@' || before.is_ascii_alphanumeric() {
             words.push(c);
         }
@@ -58,13 +59,13 @@ pub fn plain_line(text: &str, most: usize) -> String {
     words.trim().to_owned()
 }
 
-/// The first line that says something, as part of a line of ours.
+/// The first non-empty line, shortened for use in a line of ours.
 pub fn first_line(body: &str) -> String {
     let line = body.lines().find(|line| !line.trim().is_empty());
     plain_line(line.unwrap_or_default(), LINE_CHARS)
 }
 
-/// What an answer answers: who spoke, with a link where one is known, and how they began.
+/// A quote of the post that a reply answers: its author, a link if one is known, and its beginning.
 pub fn quoted(author: &str, url: Option<&str>, body: &str) -> String {
     let author = match plain_line(author, LINE_CHARS) {
         nobody if nobody.is_empty() => "somebody".to_owned(),
@@ -82,7 +83,7 @@ fn is_plain_link(url: &str) -> bool {
     url.starts_with("https://") && !url.contains(is_odd)
 }
 
-/// A body may already carry the marker, when text read from a forge is posted again.
+/// The body without the marker, which text read from a forge may already contain.
 fn without_markers(body: &str, marker: &str) -> String {
     if marker.is_empty() {
         body.to_owned()

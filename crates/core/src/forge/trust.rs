@@ -1,8 +1,8 @@
 //! Decides whose comments start work.
 //!
-//! A comment on a public repository is text from a stranger, and text that reaches a prompt can act
-//! as an instruction. Only authors with write permission, or named in the settings, are trusted.
-//! Other comments are recorded and shown with the reason, and reach no agent.
+//! On a public repository, strangers can comment, and text that reaches a prompt can act as an
+//! instruction. Only authors with write permission, or named in the settings, are trusted. Other
+//! comments are recorded and shown with the reason, and reach no agent.
 
 use super::marker::MarkerCheck;
 use super::{Author, Comment, CommentRef, Permission};
@@ -18,7 +18,7 @@ use std::fmt;
 pub enum Verdict {
     /// The author is trusted.
     Act,
-    /// Keep it, show it as ignored, never put it into a prompt.
+    /// The comment is stored, shown as ignored, and never put into a prompt.
     Ignore(Reason),
 }
 
@@ -43,8 +43,8 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Whether the same version need never be looked at again. A forge that failed to answer must
-    /// not cost a maintainer the comment.
+    /// Whether this version of the comment need not be judged again. A forge that failed to answer
+    /// must not make drive lose a maintainer's comment.
     pub fn is_final(self) -> bool {
         match self {
             Reason::Own | Reason::NoAuthor | Reason::UnlistedBot | Reason::NoWritePermission => {
@@ -68,15 +68,15 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What the login of an app's bot ends with.
+/// The end of the login of an app's bot.
 const BOT: &str = "[bot]";
 
-/// Logins whose comments count besides those with write permission. Letter case does not matter.
+/// Logins whose comments count in addition to those with write permission. Letter case is ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trusted(BTreeSet<String>);
 
 impl Trusted {
-    /// From the settings' list; an `@` in front of a name is ignored.
+    /// The logins of the settings' list; an `@` before a name is ignored.
     pub fn new<S: AsRef<str>>(logins: impl IntoIterator<Item = S>) -> Self {
         let names = logins.into_iter().map(|login| {
             let login = login.as_ref().trim();
@@ -85,8 +85,8 @@ impl Trusted {
         Self(names.filter(|name| !name.is_empty()).collect())
     }
 
-    /// Whether this login is listed. The name of an app covers its bot: only an administrator lets an
-    /// app write here.
+    /// Whether this login is listed. The name of an app covers its bot, because only an
+    /// administrator can let an app write here.
     pub fn contains(&self, login: &str) -> bool {
         let login = login.to_lowercase();
         let app = login.strip_suffix(BOT);
@@ -96,12 +96,12 @@ impl Trusted {
 
 const LINE: &str = "/line/";
 
-/// What the name of a review's effect ends with for the remark that stands on the `n`th of its lines.
+/// The end of the name of a review's effect, for the comment on the `n`th of its lines.
 pub fn part_of_line(n: usize) -> String {
     format!("{LINE}{n}")
 }
 
-/// Everything drive is known to have posted.
+/// All posts that drive is known to have made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnPosts {
     comments: BTreeSet<CommentRef>,
@@ -109,13 +109,13 @@ pub struct OwnPosts {
 }
 
 impl OwnPosts {
-    /// Records what one effect posted.
+    /// Records a post of an effect.
     pub fn record(&mut self, comment: CommentRef, effect: EffectKey) {
         self.comments.insert(comment);
         self.effects.insert(effect);
     }
 
-    /// Whether everything that this effect posted is known, or what the one did that this is a part of.
+    /// Whether the posts of this effect, or of the review that it is a part of, are known.
     fn knows(&self, effect: &EffectKey) -> bool {
         let whole = effect.as_str().rsplit_once(LINE).filter(|(_, n)| {
             let is_number = n.bytes().all(|byte| byte.is_ascii_digit());
@@ -125,13 +125,13 @@ impl OwnPosts {
         self.effects.contains(effect) || whole.is_some_and(|whole| self.effects.contains(&whole))
     }
 
-    /// Whether drive posted it.
+    /// Whether drive posted the comment.
     pub fn contains(&self, comment: CommentRef) -> bool {
         self.comments.contains(&comment)
     }
 }
 
-/// Whether the author's permission decides at all. Saves the request where it does not.
+/// Whether the author's permission matters at all. If not, the request for it is saved.
 pub fn needs_permission(
     comment: &Comment,
     trusted: &Trusted,
@@ -142,8 +142,7 @@ pub fn needs_permission(
     unknown == Verdict::Ignore(Reason::PermissionUnknown)
 }
 
-/// Judges one version of one comment. `permission` is what the forge says now, `None` when it gave
-/// no answer.
+/// Judges one version of a comment. `permission` is the forge's current answer; `None` if it gave none.
 pub fn judge(
     comment: &Comment,
     permission: Option<Permission>,
@@ -157,7 +156,7 @@ pub fn judge(
     judge_author(&comment.author, permission, trusted)
 }
 
-/// Judges who speaks, whatever they say: the whole question for an approval, which drive never gives.
+/// Judges an author, whatever they wrote. For an approval this suffices, because drive never approves.
 pub fn judge_author(author: &Author, permission: Option<Permission>, trusted: &Trusted) -> Verdict {
     let Some(login) = known_login(author) else {
         return Verdict::Ignore(Reason::NoAuthor);
@@ -181,20 +180,20 @@ fn ours(comment: CommentRef, own: &OwnPosts, marker: &MarkerCheck) -> Option<Rea
     }
     match marker {
         MarkerCheck::Ours(_) => Some(Reason::Own),
-        // The post of this effect is known and stands elsewhere: this is somebody's copy.
+        // The post of this effect is known and is another comment, so this one is a copy.
         MarkerCheck::Altered(claim) if own.knows(&claim.key) => None,
         MarkerCheck::Altered(_) => Some(Reason::MaybeOwn),
         MarkerCheck::Invalid | MarkerCheck::Absent => None,
     }
 }
 
-/// `ghost` is the account that GitHub shows instead of a deleted one; the real author is unknown.
+/// The author's login, if it is known. `ghost` is the account that GitHub shows instead of a deleted one.
 fn known_login(author: &Author) -> Option<&str> {
     let login = author.login.as_deref()?.trim();
     (!login.is_empty() && !login.eq_ignore_ascii_case("ghost")).then_some(login)
 }
 
-/// Whether a program speaks and not a person.
+/// Whether the author is a program.
 pub fn is_bot(author: &Author) -> bool {
     let named_so = |login: &String| login.to_lowercase().ends_with(BOT);
     author.is_bot || author.login.as_ref().is_some_and(named_so)

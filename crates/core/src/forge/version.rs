@@ -1,8 +1,7 @@
-//! The version of a comment: its words.
+//! The version of a comment, identified by its text.
 //!
-//! A forge touches a comment for many reasons: a review is dismissed, a thread is resolved, a push
-//! makes a line outdated. None of them asks for anything anew, so the time of the last change says
-//! nothing; only other words do.
+//! A forge changes a comment's date for many reasons: a review is dismissed, a thread is resolved, a push
+//! makes a line outdated. None of them is a new request, so only a changed text makes a new version.
 
 use super::marker::visible;
 use super::{Comment, CommentKey, CommentRef, Surface};
@@ -12,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
-/// What a digest begins with; a version of an earlier journal is the time of an edit instead.
+/// The first character of a digest; a version in an earlier journal is the time of an edit instead.
 const DIGEST: char = 't';
-/// How many bytes of the digest are kept.
+/// How many bytes of the digest are stored.
 const DIGEST_BYTES: usize = 8;
 
-/// A comment with certain words.
+/// A comment with a certain text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", from = "Stored")]
 pub struct CommentVersion {
@@ -25,18 +24,18 @@ pub struct CommentVersion {
     pub surface: Surface,
     /// The forge's id, unique within its surface.
     pub id: CommentId,
-    /// The comment's words, normalised.
+    /// The digest of the comment's text.
     pub words: Words,
 }
 
-/// The words of a comment as a short name.
+/// The digest of a comment's text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Words(String);
 
 impl Words {
-    /// The words of a text. Drive's own markers and spaces at the ends of lines do not count; an
-    /// indentation does, since it may be that of code.
+    /// The digest of a text. Drive's own markers and spaces at the ends of lines are ignored;
+    /// indentation counts, because it may be code.
     pub fn of(body: &str) -> Self {
         let mut digest = Sha256::new();
         for line in visible(body).trim().lines() {
@@ -54,14 +53,14 @@ impl Words {
         Timestamp::from_millisecond(self.0.parse().ok()?).ok()
     }
 
-    /// The name as text.
+    /// The digest as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl CommentVersion {
-    /// A comment with these words.
+    /// The version of a comment with this text.
     pub fn new(comment: CommentRef, body: &str) -> Self {
         Self {
             surface: comment.surface,
@@ -70,7 +69,7 @@ impl CommentVersion {
         }
     }
 
-    /// What comes before every version of a comment.
+    /// A key that sorts before every version of a comment.
     pub fn first(comment: CommentRef) -> Self {
         Self {
             surface: comment.surface,
@@ -79,7 +78,7 @@ impl CommentVersion {
         }
     }
 
-    /// The comment, whatever its version.
+    /// The comment without its version.
     pub fn comment(&self) -> CommentRef {
         CommentRef {
             surface: self.surface,
@@ -88,7 +87,7 @@ impl CommentVersion {
     }
 }
 
-/// A version as it was written, here or by an earlier drive.
+/// A stored version, of this or an earlier drive.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Stored {
@@ -113,7 +112,8 @@ impl From<Stored> for CommentVersion {
     }
 }
 
-/// The newest version of each comment of one reading, which may show several while it is edited.
+/// The newest version of each comment in a reading. A reading may contain several if the comment is
+/// edited meanwhile.
 pub fn newest(comments: &[Comment]) -> Vec<&Comment> {
     let mut found: BTreeMap<CommentRef, usize> = BTreeMap::new();
     let mut newest: Vec<&Comment> = Vec::new();

@@ -1,14 +1,14 @@
 //! Webhooks: a signed hint that something changed.
 //!
-//! A delivery only triggers a poll; its content is not used for anything else. So a lost, late or
-//! duplicated delivery does no harm.
+//! A delivery only triggers a poll, and its contents are used for nothing else. So a lost, late or
+//! duplicated delivery is harmless.
 
 use super::hmac::{CODE_BYTES, HmacKey, RunningCode, code_from_hex, to_hex};
 use crate::ids::PrNumber;
 use crate::problem::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 
-/// The secret a forge signs its deliveries with.
+/// The secret with which a forge signs its deliveries.
 #[derive(Clone, Debug)]
 pub struct WebhookSecret(HmacKey);
 
@@ -29,12 +29,12 @@ pub enum Hint {
     Nudge(Nudge),
     /// The forge tests the webhook.
     Ping,
-    /// The delivery is not relevant.
+    /// The delivery needs no action.
     Nothing,
 }
 
 impl WebhookSecret {
-    /// Refuses an empty secret, with which anyone could sign.
+    /// Refuses an empty secret, with which anybody could sign.
     pub fn new(secret: &str) -> Result<Self, Problem> {
         if secret.trim().is_empty() {
             return Err(
@@ -46,12 +46,12 @@ impl WebhookSecret {
         Ok(Self(HmacKey::new(secret.as_bytes())))
     }
 
-    /// The `X-Hub-Signature-256` header a forge sends with these raw bytes.
+    /// The `X-Hub-Signature-256` header that a forge sends with these bytes.
     pub fn sign(&self, raw: &[u8]) -> String {
         format!("sha256={}", to_hex(&self.0.sign([raw])))
     }
 
-    /// Whether an `X-Hub-Signature-256` header is that of these raw bytes.
+    /// Whether an `X-Hub-Signature-256` header signs these bytes.
     pub fn signed(&self, header: &str, raw: &[u8]) -> bool {
         self.check(header).is_some_and(|mut check| {
             check.feed(raw);
@@ -59,8 +59,8 @@ impl WebhookSecret {
         })
     }
 
-    /// Begins to check an `X-Hub-Signature-256` header against a body that is still arriving; `None`
-    /// where the header cannot be the signature of any body.
+    /// Begins to check an `X-Hub-Signature-256` header against a body that is still arriving;
+    /// `None` if the header has the wrong form.
     pub fn check(&self, header: &str) -> Option<SignatureCheck> {
         let claimed = header.strip_prefix("sha256=").and_then(code_from_hex)?;
         let running = self.0.begin();
@@ -68,7 +68,7 @@ impl WebhookSecret {
     }
 }
 
-/// A signature that is checked piece by piece, so that a large body never occupies a thread.
+/// A signature that is checked piece by piece, so that a large body never blocks a thread.
 pub struct SignatureCheck {
     running: RunningCode,
     claimed: [u8; CODE_BYTES],
@@ -80,13 +80,13 @@ impl SignatureCheck {
         self.running.feed(piece);
     }
 
-    /// Whether the signature is that of everything fed.
+    /// Whether the signature matches everything that was fed.
     pub fn holds(self) -> bool {
         self.running.verify(&self.claimed)
     }
 }
 
-/// Whether drive reads the body of such a delivery; that of any other is only checked.
+/// Whether drive reads the body of such a delivery; of others it only checks the signature.
 pub fn reads_body(event: &str) -> bool {
     matches!(
         event,
@@ -98,7 +98,7 @@ pub fn reads_body(event: &str) -> bool {
     )
 }
 
-/// Reads a delivery. Fields drive does not need may be missing, null or of any shape.
+/// Parses a delivery. Fields that drive does not need may be missing, null or of any type.
 pub fn read(event: &str, raw: &[u8]) -> Result<Hint, Problem> {
     match event {
         "ping" => Ok(Hint::Ping),
@@ -137,7 +137,7 @@ struct Numbered {
 #[derive(Deserialize)]
 struct Issue {
     number: PrNumber,
-    /// Present where the issue is a pull request's conversation.
+    /// Present if the issue is the conversation of a pull request.
     pull_request: Option<serde::de::IgnoredAny>,
 }
 

@@ -3,19 +3,19 @@ use crate::problem::{Kind, Problem};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The name of a branch: what `git check-ref-format --branch` accepts.
+/// The name of a branch that `git check-ref-format --branch` accepts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct BranchName(String);
 
 schema_as!(BranchName, String);
 
-/// The longest name of a branch that drive makes. Git's own limit is the file system's, which
-/// differs from place to place and counts a `.lock` suffix as well.
+/// The maximum length in bytes of a branch name that drive creates. Git's own limit is that of the
+/// file system, which varies and includes a `.lock` suffix.
 const MAX_BYTES: usize = 200;
 
 impl BranchName {
-    /// The name, or which of git's rules it breaks.
+    /// Parses a name; the problem says which of git's rules it breaks.
     pub fn parse(text: &str) -> Result<Self, Problem> {
         match broken_rule(text) {
             None => Ok(Self(text.to_owned())),
@@ -23,13 +23,13 @@ impl BranchName {
         }
     }
 
-    /// The name of the branch that a full ref names; `None` where it names something else.
+    /// The branch of a full ref; `None` if the ref is not a branch.
     pub fn of_ref(full: &str) -> Option<Self> {
         Self::parse(full.strip_prefix("refs/heads/")?).ok()
     }
 
-    /// The same name, unless it is one that drive makes no branch of: git allows it, but commands
-    /// take it for something else, or a file system may refuse it.
+    /// The name, unless drive should create no such branch: git allows it, but commands would
+    /// mistake it for something else, or a file system may refuse it.
     pub fn for_new(self) -> Result<Self, Problem> {
         match broken_rule_for_new(&self.0) {
             None => Ok(self),
@@ -37,7 +37,7 @@ impl BranchName {
         }
     }
 
-    /// A name made of the first words of a text, of at most `most` bytes.
+    /// A name from the first words of a text, with at most `most` bytes.
     pub fn of_words(text: &str, most: usize) -> Self {
         let mut name = String::new();
         for word in text
@@ -60,7 +60,7 @@ impl BranchName {
         if name.is_empty() {
             return Self("task".to_owned());
         }
-        // A word may read as the id of a commit.
+        // A word may look like the id of a commit.
         let name = Self(name);
         match name.clone().for_new() {
             Ok(name) => name,
@@ -68,7 +68,7 @@ impl BranchName {
         }
     }
 
-    /// The name with a number behind it, for where the name itself is taken.
+    /// The name with a number appended, for use when the name is taken.
     #[must_use]
     pub fn numbered(&self, number: u32) -> Self {
         Self(format!("{}-{number}", self.0))
@@ -85,7 +85,7 @@ impl BranchName {
     }
 }
 
-/// Reads as text. The other way leads through [`parse`](BranchName::parse).
+/// Dereferences to text. [`parse`](BranchName::parse) converts text to a name.
 impl std::ops::Deref for BranchName {
     type Target = str;
 
@@ -126,7 +126,7 @@ fn broken_rule_for_new(name: &str) -> Option<&'static str> {
     if name.len() > MAX_BYTES {
         return Some("is longer than 200 bytes");
     }
-    // Git allows it, and takes it for `HEAD` in most places.
+    // Git allows it, but interprets it as `HEAD` in most places.
     if name == "@" {
         return Some("has a special meaning in git");
     }

@@ -2,7 +2,7 @@ use super::schema_as;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The number that a forge gave to a comment, unique within its surface.
+/// A forge's number of a comment, unique within its surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CommentId(u64);
@@ -10,7 +10,7 @@ pub struct CommentId(u64);
 schema_as!(CommentId, u64);
 
 impl CommentId {
-    /// Wraps a number that a forge gave to a comment.
+    /// Wraps a forge's number of a comment.
     pub const fn new(number: u64) -> Self {
         Self(number)
     }

@@ -10,21 +10,21 @@ pub struct CommitSha(String);
 schema_as!(CommitSha, String);
 
 impl CommitSha {
-    /// Takes any text. For tests and fakes: what ships uses [`parse`](CommitSha::parse), and a test of
-    /// the project checks that.
+    /// Accepts any text, for tests and fakes. Other code uses [`parse`](CommitSha::parse), and a
+    /// test of the project checks that.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The id that git or a forge wrote: 40 or 64 lowercase hexadecimal digits. `None` for anything
-    /// else, such as an abbreviation, the name of a branch or nothing at all.
+    /// Parses an id that git or a forge wrote: 40 or 64 lowercase hexadecimal digits. `None` for
+    /// anything else, such as an abbreviation, a branch name or empty text.
     pub fn parse(text: &str) -> Option<Self> {
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
         let is_full = matches!(text.len(), 40 | 64) && text.bytes().all(is_digit);
         is_full.then(|| Self(text.to_owned()))
     }
 
-    /// Its beginning, as people read it.
+    /// The first ten digits, for people.
     pub fn short(&self) -> &str {
         self.0.get(..10).unwrap_or(&self.0)
     }
@@ -49,8 +49,7 @@ impl From<CommitSha> for String {
     }
 }
 
-/// Reads as text wherever a revision is asked for. The other way leads through
-/// [`parse`](CommitSha::parse).
+/// Dereferences to text, for use as a revision. [`parse`](CommitSha::parse) converts text to an id.
 impl std::ops::Deref for CommitSha {
     type Target = str;
 

@@ -10,16 +10,15 @@ pub struct PrNumber(u64);
 schema_as!(PrNumber, u64);
 
 impl PrNumber {
-    /// Wraps a number that a forge gave to a pull request.
+    /// Wraps a forge's number of a pull request.
     pub const fn new(number: u64) -> Self {
         Self(number)
     }
 
-    /// The number a person typed, with or without `#`; `None` where the text is something else.
-    /// Forges count from 1.
+    /// Parses a number that a person typed, with or without `#`; `None` for other text. Forges count from 1.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('#').unwrap_or(text);
-        // The parser of `u64` takes a leading `+` as well.
+        // The parser of `u64` also accepts a leading `+`.
         if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }

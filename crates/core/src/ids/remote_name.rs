@@ -2,7 +2,8 @@ use super::schema_as;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The name of a git remote, such as `origin`: what `git remote add` accepts. An address is no name.
+/// The name of a git remote, such as `origin`: a name that `git remote add` accepts. An address is
+/// not a name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RemoteName(String);
@@ -10,8 +11,8 @@ pub struct RemoteName(String);
 schema_as!(RemoteName, String);
 
 impl RemoteName {
-    /// The name; `None` for text that cannot name the folder of a remote below `refs/remotes/`, or
-    /// that git would take for an option.
+    /// Parses a name; `None` for text that cannot be a directory below `refs/remotes/`, or that git
+    /// would take for an option.
     pub fn parse(text: &str) -> Option<Self> {
         let is_allowed = |c: char| !(c.is_whitespace() || c.is_control() || "~^:?*[\\".contains(c));
         let is_part =
@@ -30,7 +31,7 @@ impl RemoteName {
     }
 }
 
-/// Reads as text. The other way leads through [`parse`](RemoteName::parse).
+/// Dereferences to text. [`parse`](RemoteName::parse) converts text to a name.
 impl std::ops::Deref for RemoteName {
     type Target = str;
 

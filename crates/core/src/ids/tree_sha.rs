@@ -2,7 +2,7 @@ use super::{CommitSha, NotAnId, schema_as};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The full id of a tree: of all files of a commit, whoever committed them and when.
+/// The full id of a tree, which covers all files of a commit but not its author or date.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct TreeSha(String);
@@ -10,9 +10,9 @@ pub struct TreeSha(String);
 schema_as!(TreeSha, String);
 
 impl TreeSha {
-    /// The id that git wrote; `None` for anything but 40 or 64 lowercase hexadecimal digits.
+    /// Parses an id that git wrote; `None` for anything but 40 or 64 lowercase hexadecimal digits.
     pub fn parse(text: &str) -> Option<Self> {
-        // Ids of all objects look alike.
+        // Ids of all kinds of objects have the same form.
         CommitSha::parse(text).map(|id| Self(id.as_str().to_owned()))
     }
 
@@ -21,7 +21,7 @@ impl TreeSha {
         &self.0
     }
 
-    /// Its beginning, as people read it.
+    /// The first ten digits, for people.
     pub fn short(&self) -> &str {
         self.0.get(..10).unwrap_or(&self.0)
     }

@@ -2,10 +2,10 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The ports of a host that is named without one.
+/// The default ports of a host.
 const WEB: [u16; 2] = [443, 80];
 
-/// One host that may be reached, or all hosts below a domain.
+/// A host that may be reached, or all hosts below a domain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllowedHost {
     /// The host.
@@ -16,18 +16,18 @@ pub struct AllowedHost {
     is_named: bool,
 }
 
-/// What a host is called.
+/// The name of a host, or a pattern of names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Host {
-    /// This name or address, in lower case.
+    /// This name or address, in lowercase.
     Exact(String),
-    /// Every name that ends with a dot and this.
+    /// Every name that ends with a dot and this domain.
     Below(String),
 }
 
 impl AllowedHost {
-    /// A host of the web that is known in public.
+    /// A well-known public host, on the web ports.
     pub fn public(name: &str) -> Self {
         Self {
             host: Host::Exact(name.to_owned()),
@@ -36,14 +36,14 @@ impl AllowedHost {
         }
     }
 
-    /// The same host, as one that the user named.
+    /// The host, marked as named by the user.
     #[must_use]
     pub fn named(mut self) -> Self {
         self.is_named = true;
         self
     }
 
-    /// The address it is written as; `None` for a name.
+    /// The address, if it is written as one; `None` for a name.
     pub fn address(&self) -> Option<IpAddr> {
         match &self.host {
             Host::Exact(host) if host == "localhost" => Some(Ipv4Addr::LOCALHOST.into()),
@@ -52,7 +52,7 @@ impl AllowedHost {
         }
     }
 
-    /// Whether this entry is about `name`, which is in lower case and without a last dot.
+    /// Whether this entry covers `name`, which is in lowercase and without a final dot.
     pub(super) fn matches(&self, name: &str) -> bool {
         match &self.host {
             Host::Exact(host) => host == name,
@@ -62,7 +62,8 @@ impl AllowedHost {
         }
     }
 
-    /// A pattern names no host: whoever owns the domain chooses the addresses below it.
+    /// Whether the host may have a private address. A pattern may not: the owner of the domain
+    /// chooses the addresses below it.
     pub(super) fn may_be_private(&self) -> bool {
         self.is_named && matches!(self.host, Host::Exact(_))
     }
@@ -82,7 +83,8 @@ impl fmt::Display for AllowedHost {
     }
 }
 
-/// Reads `host`, `host:port` or `*.example.com`, each with an optional port; else says what is wrong.
+/// Parses `host`, `host:port` or `*.example.com`, the last with an optional port; the error says
+/// what is wrong.
 pub fn parse_host(entry: &str) -> Result<AllowedHost, &'static str> {
     if entry.contains('/') {
         return Err("it is an address of a page: write only the host, such as `example.com`");
@@ -115,7 +117,7 @@ pub fn parse_host(entry: &str) -> Result<AllowedHost, &'static str> {
     })
 }
 
-/// The host and port of `https://me@host:8443/path`.
+/// The host and port of a URL such as `https://me@host:8443/path`.
 pub fn host_of_url(url: &str) -> Option<AllowedHost> {
     let (scheme, rest) = url.split_once("://")?;
     let place = rest.split(['/', '?', '#']).next()?;
@@ -151,7 +153,7 @@ fn split_port(entry: &str) -> Result<(&str, Option<&str>), &'static str> {
     }
 }
 
-/// Whether it can be looked up. Underscores are no part of a host's name and used all the same.
+/// Whether the name can be looked up. Underscores are not allowed in host names but are in use.
 fn is_name(name: &str) -> bool {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())
@@ -162,7 +164,7 @@ fn is_name(name: &str) -> bool {
     name.len() <= 253 && name.split('.').all(is_label)
 }
 
-/// Old programs read such a name as an address.
+/// Whether the last part is a number: old programs read such a name as an address.
 fn is_numeric(name: &str) -> bool {
     name.rsplit('.')
         .next()

@@ -1,4 +1,4 @@
-//! Network by name: which hosts a process may reach, and why another one was refused.
+//! Network access by host name: which hosts a process may reach, and why a connection was refused.
 //!
 //! An allow-list of hosts does not keep a process from sending data to an allowed host.
 
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
 
-/// The most hosts that settings may allow: each port of its own is a listening socket.
+/// The maximum number of hosts in settings: each distinct port needs a listening socket.
 pub const MOST_HOSTS: usize = 100;
 
-/// Variables that name the proxies of a network. curl and wget read the lower-case names only.
+/// Variables that name a network's proxies. curl and wget only read the lowercase names.
 pub const PROXY_VARIABLES: [&str; 8] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -27,7 +27,7 @@ pub const PROXY_VARIABLES: [&str; 8] = [
     "no_proxy",
 ];
 
-/// Variables that name the certificates of a network's owner.
+/// Variables that name the certificates of a network.
 pub const CERTIFICATE_VARIABLES: [&str; 8] = [
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
@@ -39,8 +39,8 @@ pub const CERTIFICATE_VARIABLES: [&str; 8] = [
     "GIT_SSL_CAINFO",
 ];
 
-/// The public package registries: Cargo, npm and Yarn, PyPI, Go, Maven and Gradle, RubyGems, Packagist,
-/// NuGet and Hex, and where their tools come from.
+/// The public package registries: Cargo, npm and Yarn, PyPI, Go, Maven and Gradle, RubyGems,
+/// Packagist, NuGet and Hex, and the hosts from which their tools are installed.
 pub const REGISTRIES: [&str; 27] = [
     "crates.io",
     "index.crates.io",
@@ -75,14 +75,14 @@ pub const REGISTRIES: [&str; 27] = [
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum NetworkAccess {
-    /// Whatever the machine can reach.
+    /// Everything that the machine can reach.
     #[default]
     Open,
-    /// Its own loopback, and hosts by name.
+    /// Only its own loopback, and the allowed hosts.
     Off,
 }
 
-/// Everything outside that a process may reach. The default is nothing.
+/// The outside hosts that a process may reach. The default is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reach {
     /// The hosts.
@@ -91,18 +91,18 @@ pub struct Reach {
     pub proxy: Option<Proxy>,
 }
 
-/// How a host may be reached.
+/// How to reach a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// On these ports.
+    /// The allowed ports.
     pub ports: Vec<u16>,
-    /// Whether the user named it, so that it may be at an address of the machine or of its network.
+    /// Whether the user named the host, so that it may have an address of this machine or its network.
     pub may_be_private: bool,
 }
 
 impl Reach {
-    /// The package registries, through the proxy that the variables name. Also returns the variable
-    /// whose proxy cannot be used.
+    /// Access to the package registries, through the proxy that the variables name. Also returns
+    /// the variable whose proxy cannot be used.
     pub fn registries<'a>(
         variable: impl Fn(&str) -> Option<&'a str>,
     ) -> (Self, Option<&'static str>) {
@@ -111,12 +111,12 @@ impl Reach {
         (Self { hosts, proxy }, unusable)
     }
 
-    /// Whether nothing can be reached.
+    /// Whether no host can be reached.
     pub fn is_nothing(&self) -> bool {
         self.hosts.is_empty()
     }
 
-    /// How `name` may be reached; `None` when it may not.
+    /// How to reach `name`; `None` if it is not allowed.
     pub fn find(&self, name: &str) -> Option<Route> {
         let mut route = None;
         for allowed in self.hosts.iter().filter(|allowed| allowed.matches(name)) {
@@ -140,23 +140,23 @@ impl Reach {
     }
 }
 
-/// A connection that was not made, as a person should read it.
+/// A refused connection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "because")]
 pub enum Refused {
-    /// The settings do not allow it.
+    /// The settings do not allow the host.
     NotAllowed {
         /// The host that was refused.
         host: String,
     },
-    /// The name leads to an address inside the user's own network, and the user did not name it.
+    /// The name resolves to an address in the user's own network, and the user did not name the host.
     PrivateAddress {
         /// The host that resolved to it.
         host: String,
         /// The address.
         address: IpAddr,
     },
-    /// It is allowed, and did not answer.
+    /// The host is allowed, but did not answer.
     Unreachable {
         /// The host that did not answer.
         host: String,
@@ -166,7 +166,7 @@ pub enum Refused {
 }
 
 impl Refused {
-    /// Its name, with the port where that is known.
+    /// The host's name, with its port if known.
     pub fn host(&self) -> &str {
         match self {
             Refused::NotAllowed { host }
@@ -175,11 +175,11 @@ impl Refused {
         }
     }
 
-    /// What happened, with what allows a host that is not allowed.
+    /// The refusal as text, with the advice on how to allow a host that is not allowed.
     pub fn with_remedy(&self, remedy: &str) -> String {
         match self {
             Refused::NotAllowed { host } => format!("wanted `{host}`: {remedy}"),
-            // No word of how to allow it: whoever answers for the name chooses the address.
+            // The text does not say how to allow it: whoever controls the name chooses the address.
             Refused::PrivateAddress { host, address } => {
                 format!("wanted `{host}`, whose name leads to {address} in your own network")
             }
@@ -190,14 +190,14 @@ impl Refused {
     }
 }
 
-/// As an agent's user reads it.
+/// The text for the user of an agent.
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.with_remedy("add it to `allow_hosts`"))
     }
 }
 
-/// Whether an address belongs to the public network, rather than to this machine or the user's own.
+/// Whether an address belongs to the public network, and not to this machine or the user's network.
 pub fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => {
@@ -217,7 +217,7 @@ pub fn is_public(address: IpAddr) -> bool {
         }
         IpAddr::V6(v6) => {
             let segments = v6.segments();
-            // Addresses that stand for IPv4 ones: mapped, translated, 6to4.
+            // IPv6 addresses that contain an IPv4 address: mapped, translated, 6to4.
             let inner = match segments {
                 [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
                     Some((high, low))

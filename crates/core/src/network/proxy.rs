@@ -11,16 +11,16 @@ const PROXIES: [&str; 6] = [
     "ALL_PROXY",
 ];
 
-/// The variables that name its exceptions.
+/// The variables that name the proxy's exceptions.
 const EXCEPTIONS: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
-/// The proxy that the user's variables name, whatever it is.
+/// The proxy that the user's variables name, of any kind.
 pub struct ChosenProxy<'a> {
     /// The variable.
     pub name: &'static str,
     /// The variable's value.
     pub address: &'a str,
-    /// The hosts that are reached without it.
+    /// The hosts that are reached without the proxy.
     pub exceptions: &'a str,
 }
 
@@ -36,20 +36,20 @@ pub fn chosen_proxy<'a>(variable: impl Fn(&str) -> Option<&'a str>) -> Option<Ch
     })
 }
 
-/// An HTTP proxy that connects to a host when it is asked to (`CONNECT`).
+/// An HTTP proxy that supports `CONNECT`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proxy {
-    /// Its name or address.
+    /// The proxy's host name or address.
     pub host: String,
     /// The proxy's port.
     pub port: u16,
     /// The value of `Proxy-Authorization`.
     pub authorization: Option<String>,
-    /// Hosts and domains that are reached without it.
+    /// Hosts and domains that are reached without the proxy.
     direct: Vec<String>,
 }
 
-/// Without the password.
+/// Omits the password.
 impl fmt::Debug for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Proxy({}:{})", self.host, self.port)
@@ -68,8 +68,8 @@ impl Proxy {
         (proxy, unusable)
     }
 
-    /// Reads a proxy from the value of `HTTPS_PROXY` and of `NO_PROXY`; `None` when it is no HTTP
-    /// proxy that is spoken to without encryption.
+    /// Parses a proxy from the values of `HTTPS_PROXY` and `NO_PROXY`; `None` if it is not an
+    /// unencrypted HTTP proxy.
     pub fn parse(address: &str, exceptions: &str) -> Option<Self> {
         let rest = match address.split_once("://") {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
@@ -101,7 +101,7 @@ impl Proxy {
         })
     }
 
-    /// Whether `host` is reached without the proxy, as every host of this machine is.
+    /// Whether `host` is reached without the proxy. Every host of this machine is.
     pub fn passes_by(&self, host: &str) -> bool {
         let is_here = host == "localhost"
             || host
@@ -119,7 +119,7 @@ impl Proxy {
     }
 }
 
-/// Undoes `%41`.
+/// Decodes escapes such as `%41`.
 fn unescaped(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let mut all = Vec::with_capacity(bytes.len());

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How long to wait before looking again: longer each time nothing is new, short after news.
+/// The wait before the next poll. It grows while nothing is new, and is short after news.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Backoff {
@@ -9,12 +9,12 @@ pub struct Backoff {
     pub initial: Duration,
     /// The longest wait.
     pub max: Duration,
-    /// The wait that comes next.
+    /// The next wait.
     pub current: Duration,
 }
 
 impl Backoff {
-    /// A pace that starts at `initial`, which is never longer than `max`.
+    /// A backoff that starts at `initial`, or at `max` if that is shorter.
     pub fn new(initial: Duration, max: Duration) -> Self {
         let initial = initial.min(max);
         Self {
@@ -24,14 +24,14 @@ impl Backoff {
         }
     }
 
-    /// The same pace with this wait next, kept within its bounds.
+    /// The backoff with this next wait, kept within its limits.
     #[must_use]
     pub fn at(mut self, current: Duration) -> Self {
         self.current = current.max(self.initial).min(self.max);
         self
     }
 
-    /// The wait until the next look. The one after it is twice as long.
+    /// Returns the wait until the next poll. The one after it is twice as long.
     pub fn next_wait(&mut self) -> Duration {
         let wait = self.current.min(self.max);
         self.current = wait.saturating_mul(2).min(self.max);
@@ -45,7 +45,7 @@ impl Backoff {
 }
 
 impl Default for Backoff {
-    /// From five seconds to five minutes.
+    /// A backoff from five seconds to five minutes.
     fn default() -> Self {
         Self::new(Duration::from_secs(5), Duration::from_secs(300))
     }

@@ -1,4 +1,4 @@
-//! A phase of a cruise as people and tools see it, and its poll backoff.
+//! The public state of a cruise's phase, and its poll backoff.
 
 mod backoff;
 mod state_file;

@@ -18,40 +18,40 @@ use crate::time::{Timestamp, after};
 use std::path::{Component, Path};
 use std::time::Duration;
 
-/// The folder that carries the file, in a sandbox.
+/// The directory of the file in a sandbox.
 pub const STATE_FOLDER: &str = ".cruise";
-/// The file, in its folder.
+/// The file's name in its directory.
 pub const STATE_FILE: &str = "phase-state.json";
 
-/// How much of a task is written, in bytes, so that what was written can always be read: JSON may
-/// need six bytes for one.
+/// How many bytes of a task are written, so that a written file can always be read: JSON may need
+/// six bytes for one.
 const MOST_TASK: usize = 100 * 1024;
 
-/// How far a clock may have been set back before a file is from the future.
+/// How far in the future a file's time may be, because the clock may have been set back.
 const CLOCK_SLACK: Duration = Duration::from_secs(24 * 3600);
 
-/// What is known from elsewhere about a sandbox that carries such a file.
+/// Known facts about a sandbox with such a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence<'a> {
-    /// The folder the file was read from, without links in it.
+    /// The directory the file was read from, with links resolved.
     pub read_from: &'a Path,
-    /// The folder of all sandboxes, without links in it.
+    /// The directory of all sandboxes, with links resolved.
     pub sandboxes_root: &'a Path,
-    /// The branch checked out there; `None` for none.
+    /// The branch that is checked out in the sandbox, if any.
     pub sandbox_branch: Option<&'a BranchName>,
-    /// What the forge knows under the number that the file names; `None` for nothing.
+    /// The forge's pull request with the number in the file, if any.
     pub pull_request: Option<&'a PullRequest>,
     /// The current time.
     pub now: Timestamp,
 }
 
 impl PhaseState {
-    /// The state in a file, or why it cannot be one.
+    /// Parses a file; the problem says why it is not valid.
     pub fn read(bytes: &[u8]) -> Result<PhaseState, Problem> {
         read::read(bytes)
     }
 
-    /// Whether another state tells the same but for how long the next wait is.
+    /// Whether another state differs only in the next wait.
     pub fn differs_only_in_pace(&self, other: &PhaseState) -> bool {
         let at_its_pace = Self {
             backoff_interval_secs: other.backoff_interval_secs,
@@ -60,7 +60,7 @@ impl PhaseState {
         self != other && at_its_pace == *other
     }
 
-    /// The file. Of a very long task it holds the beginning.
+    /// The text of the file. A very long task is shortened.
     pub fn write(&self) -> Result<String, Problem> {
         let cut = (self.task.len() > MOST_TASK).then(|| Self {
             task: beginning(&self.task, MOST_TASK),
@@ -77,7 +77,7 @@ impl PhaseState {
         Ok(json + "\n")
     }
 
-    /// Refuses a state that git or the forge contradict.
+    /// Refuses a state that contradicts git or the forge.
     pub fn check(&self, evidence: &Evidence<'_>) -> Result<(), Problem> {
         self.check_place(evidence)?;
         self.check_branch(evidence)?;
@@ -179,7 +179,7 @@ fn contradicted(kind: Kind, what: String) -> Problem {
     )
 }
 
-/// A path for a message: nothing in it can act on a terminal.
+/// A path for a message, with everything escaped that could control a terminal.
 fn shown(path: &Path) -> String {
     path.to_string_lossy().escape_debug().to_string()
 }

@@ -1,20 +1,20 @@
-//! The contract of a task: what must be true when it is done, and who checks it.
+//! The acceptance criteria of a task, and how each is checked.
 
 use serde::{Deserialize, Serialize};
 
-/// One entry of a task's contract.
+/// One acceptance entry of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acceptance {
-    /// Its name within the task: the one it was given, or `a1`, `a2`, … by its place.
+    /// The entry's id within the task: the given one, or `a1`, `a2`, … by its position.
     pub id: String,
-    /// What must be true, in words.
+    /// The criterion, in words.
     pub text: String,
-    /// How it is found out.
+    /// How the criterion is checked.
     #[serde(flatten)]
     pub check: Check,
 }
 
-/// Who finds out whether an entry holds.
+/// How an entry is checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Check {
@@ -22,21 +22,21 @@ pub enum Check {
     Judge,
     /// drive runs a command and compares how it ends.
     Command(CheckCommand),
-    /// drive runs a command that uses the program, and compares what it prints. It always expects
-    /// some text.
+    /// drive runs a command that uses the program, and compares its output. Such a check always
+    /// expects some text.
     Observe(CheckCommand),
 }
 
-/// A command that drive runs for an entry.
+/// The command of an entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckCommand {
     /// The program and its arguments; never empty.
     pub command: Vec<String>,
-    /// What counts as success.
+    /// The expected result.
     #[serde(default)]
     pub expect: Expect,
-    /// Whether it passes before the work and must keep passing. Every other command must fail
-    /// before the work.
+    /// Whether the command passes before the work and must keep passing. Every other command must
+    /// fail before the work.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub guard: bool,
 }
@@ -47,7 +47,7 @@ pub struct Expect {
     /// The exit code, from 0 to 255.
     #[serde(default)]
     pub exit: i32,
-    /// Text that must stand in its output.
+    /// Text that the output must contain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contains: Option<String>,
 }
@@ -62,14 +62,14 @@ impl Acceptance {
         }
     }
 
-    /// The id of an entry that was not given one, by its place from 0.
+    /// The default id of an entry, by its index.
     pub fn id_at(place: usize) -> String {
         format!("a{}", place + 1)
     }
 }
 
 impl Check {
-    /// The command that drive runs; none where an agent decides.
+    /// The command, if drive runs one; `None` if an agent judges.
     pub fn command(&self) -> Option<&CheckCommand> {
         match self {
             Self::Judge => None,
@@ -77,7 +77,7 @@ impl Check {
         }
     }
 
-    /// Its kind, as a plan writes it.
+    /// The kind of check, as written in a plan.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Judge => "judge",
@@ -87,7 +87,7 @@ impl Check {
     }
 }
 
-/// Stores entries in the form in which a plan writes them: as text where that says everything.
+/// Serializes entries as plans write them: as plain text if that contains everything.
 pub(super) mod stored {
     use crate::plan::acceptance::{Acceptance, Check};
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,7 +1,7 @@
 use super::error::PlanErrors;
 use crate::fences::{Block, fenced_blocks};
 
-/// The one task block.
+/// The only task block of a plan.
 pub(super) fn tasks_block(text: &str) -> Result<Block<'_>, PlanErrors> {
     let (mut tasks, others): (Vec<_>, Vec<_>) = fenced_blocks(text)
         .into_iter()
@@ -11,7 +11,7 @@ pub(super) fn tasks_block(text: &str) -> Result<Block<'_>, PlanErrors> {
         let message = format!("second task block (the first is on line {first}): keep one");
         return Err(PlanErrors::one(Some(second.line), message));
     }
-    // A fence that is left open after the block hides nothing of it.
+    // An unclosed fence after the block hides nothing of it.
     if let Some(block) = tasks.pop_if(|block| block.is_closed) {
         return Ok(block);
     }
@@ -19,7 +19,7 @@ pub(super) fn tasks_block(text: &str) -> Result<Block<'_>, PlanErrors> {
         let message = "the fence that opens here is never closed";
         return Err(PlanErrors::one(Some(open.line), message));
     }
-    // A block that is JSON and not called tasks is most likely the one meant.
+    // An untagged JSON block is most likely meant as the task block.
     let untagged = others.iter().rfind(|block| block.is_tagged(&["json"]));
     Err(PlanErrors::one(
         untagged.map(|block| block.line),

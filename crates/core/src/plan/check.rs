@@ -25,7 +25,7 @@ const FIELDS: [&str; 7] = [
     "checks",
 ];
 
-/// The tasks of a block, or everything that is wrong with them.
+/// The tasks of a block, or all of its errors.
 pub(super) fn tasks(block: &Block<'_>) -> Result<Vec<PlanTask>, PlanErrors> {
     let first_line = block.line + 1;
     let value: Value = serde_json::from_str(block.body).map_err(|error| {
@@ -113,12 +113,13 @@ impl Checker {
         }
     }
 
-    /// The line of a key of a task, or of the task where it has no such key.
+    /// The line of a task's key, or of the task if it lacks the key.
     fn line_of(&self, index: usize, key: &str) -> Option<usize> {
         self.places.item(index).map(|task| task.line_of(key))
     }
 
-    /// Branches and folders may be made of ids, and some disks do not tell cases apart.
+    /// Checks that ids are unique, ignoring case: branches and directories are named after them,
+    /// and some file systems ignore case.
     fn ids(&mut self, tasks: &[PlanTask]) {
         let mut first: HashMap<String, usize> = HashMap::new();
         let ids = tasks.iter().map(|task| task.id.as_str()).enumerate();
@@ -213,7 +214,8 @@ impl<'v> Reader<'_, 'v> {
         String::new()
     }
 
-    /// A key that is nearly a known one was meant to be it; any other says something we do not use.
+    /// Reports unknown and repeated keys. A key similar to a known one is probably a typo; any
+    /// other has no effect.
     fn keys(&mut self) {
         let task = self.check.places.item(self.index);
         let repeated = task.into_iter().flat_map(Place::repeated);
@@ -256,7 +258,7 @@ impl<'v> Reader<'_, 'v> {
         title
     }
 
-    /// Text, trimmed. Only a description may be left out.
+    /// The trimmed text of a field. Only the description may be missing.
     fn text(&mut self, field: &str) -> Option<String> {
         match self.given(field) {
             None if field == "description" => {}
@@ -292,7 +294,7 @@ impl<'v> Reader<'_, 'v> {
         ids.into_iter().map(TaskId::new).collect()
     }
 
-    /// The entries of a list of text; a list that is left out has none. `None` for anything else.
+    /// The entries of a list of texts; a missing list is empty. `None` for anything else.
     fn list(&mut self, field: &str) -> Option<Vec<String>> {
         let Some(value) = self.given(field) else {
             return Some(Vec::new());
@@ -334,7 +336,7 @@ impl<'v> Reader<'_, 'v> {
         paths
     }
 
-    /// The value of a field, unless it is left out.
+    /// The value of a field; `None` if it is missing or null.
     fn given(&self, field: &str) -> Option<&'v Value> {
         self.fields.get(field).filter(|value| !value.is_null())
     }
@@ -350,7 +352,7 @@ impl<'v> Reader<'_, 'v> {
     }
 }
 
-/// How a message calls a task: by its id, or `#3` for the third task when it has none.
+/// A task's name in messages: its id, or `#3` for the third task if it has none.
 fn name_of(id: &str, index: usize) -> String {
     match id {
         "" => quote(&format!("#{}", index + 1)),
@@ -358,7 +360,7 @@ fn name_of(id: &str, index: usize) -> String {
     }
 }
 
-/// The task that was most likely meant by a dependency.
+/// The task that a dependency probably means.
 fn meant<'t>(written: &str, tasks: &'t [PlanTask], asker: usize) -> Option<&'t str> {
     let others = tasks.iter().enumerate();
     let ids = others
@@ -368,7 +370,7 @@ fn meant<'t>(written: &str, tasks: &'t [PlanTask], asker: usize) -> Option<&'t s
     is_short.then(|| nearest(written, ids)).flatten()
 }
 
-/// Why a path cannot be one inside the repository.
+/// Why a path is not inside the repository, if so.
 fn not_inside(path: &str) -> Option<&'static str> {
     if path.is_empty() {
         return Some("is empty");

@@ -1,4 +1,4 @@
-//! Finds tasks whose paths may name the same files. In doubt they do.
+//! Finds tasks whose paths may name the same files. In doubt, they do.
 
 use super::error::quote;
 use super::hot::{Hot, Reach, kind_of};
@@ -7,17 +7,17 @@ use super::task_set::TaskSet;
 use crate::ids::TaskId;
 use std::collections::BTreeMap;
 
-/// How many pairs of patterns are compared. Beyond, every task counts as colliding with every other.
+/// How many pairs of patterns are compared. Beyond that, all tasks count as colliding.
 const MOST_COMPARED: usize = 250_000;
 
 /// The collisions between tasks.
 pub(super) struct Claims {
     tasks: Vec<Vec<Claim>>,
     patterns: Vec<Pattern>,
-    /// For each pattern the tasks that collide with a task that has it.
+    /// For each pattern, the tasks that collide with a task that has it.
     collisions: Vec<TaskSet>,
     all: TaskSet,
-    /// The tasks that do not say what they change.
+    /// The tasks that name no files.
     unknown: TaskSet,
     is_complete: bool,
 }
@@ -31,7 +31,7 @@ struct Claim {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Pattern {
-    /// What is below the last segment belongs to it too.
+    /// Names of the path. Everything below the last one belongs to the pattern too.
     segments: Vec<Segment>,
     access: Access,
 }
@@ -39,22 +39,22 @@ struct Pattern {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Access {
     Changes,
-    /// It is judged by the file: nobody may change it meanwhile.
+    /// The file checks the task, so no other task may change it meanwhile.
     Checks,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Segment {
-    /// In lower case: some disks do not tell cases apart.
+    /// A name in lowercase, because some file systems ignore case.
     Name(String),
-    /// With wildcards between what it starts and ends with.
+    /// A name with wildcards between this start and end.
     Like { start: String, end: String },
-    /// All hot files of one kind. No path can name it.
+    /// All shared files of one kind. A written path cannot name it.
     Kind(&'static str),
 }
 
 impl Claims {
-    /// The claims of tasks in some order; sets of tasks are in that order.
+    /// The claims of tasks in a given order; sets of tasks use that order.
     pub(super) fn of<'p>(tasks: impl Iterator<Item = &'p PlanTask>) -> Self {
         let mut numbers: BTreeMap<Pattern, usize> = BTreeMap::new();
         let mut claims = Self {
@@ -93,8 +93,8 @@ impl Claims {
         claims
     }
 
-    /// Patterns can only overlap where the plain names that one starts with are the beginning of
-    /// those of the other. In their order, all such patterns of a pattern are on the stack.
+    /// Compares the patterns. Two patterns can only overlap if the plain names at the start of one
+    /// are the beginning of the other's. In sorted order, the stack holds all such patterns.
     fn compare(&mut self, owners: &[TaskSet]) {
         self.collisions = vec![TaskSet::default(); owners.len()];
         let mut order: Vec<usize> = (0..owners.len()).collect();
@@ -125,12 +125,12 @@ impl Claims {
         }
     }
 
-    /// Whether a task says what it changes.
+    /// Whether a task names its files.
     pub(super) fn is_known(&self, task: usize) -> bool {
         !self.unknown.has(task)
     }
 
-    /// The tasks that cannot run beside a task, and possibly the task itself.
+    /// The tasks that cannot run at the same time as a task; the task itself may be among them.
     pub(super) fn collisions(&self, task: usize) -> TaskSet {
         if !self.is_complete || !self.is_known(task) {
             return self.all.clone();
@@ -142,7 +142,7 @@ impl Claims {
         set
     }
 
-    /// Why two tasks that collide do: one line, in which the plan's own words are code.
+    /// Why two tasks collide, in one line in which the plan's text is code.
     pub(super) fn reason(
         &self,
         (earlier, one): (usize, &TaskId),
@@ -198,7 +198,7 @@ fn changed_by_both(first: &Claim, second: &Claim) -> String {
     }
 }
 
-/// What a task changes, and what it is checked by. A path that is also a check is not changed.
+/// The paths that a task changes, and those that check it. A path that is also a check is not changed.
 fn claimed(task: &PlanTask) -> Vec<(Pattern, String, Option<&'static Hot>)> {
     let uses = [
         (&task.paths, Access::Changes),
@@ -208,7 +208,7 @@ fn claimed(task: &PlanTask) -> Vec<(Pattern, String, Option<&'static Hot>)> {
     let mut of_kinds = Vec::new();
     for (paths, access) in uses {
         for path in paths {
-            // What is left out of a pattern is in doubt a part of it.
+            // An excluded path may still belong to the pattern.
             let is_left_out = path.starts_with('!');
             let is_check = access == Access::Changes && task.checks.contains(path);
             if is_left_out || is_check {
@@ -227,7 +227,7 @@ fn claimed(task: &PlanTask) -> Vec<(Pattern, String, Option<&'static Hot>)> {
     claims
 }
 
-/// The parts of a path up to the first that may hold folders of its own, such as `**`.
+/// The parts of a path up to the first that can match several directories, such as `**`.
 fn segments(path: &str) -> Vec<Segment> {
     let path = path.to_lowercase();
     let parts = path
@@ -250,7 +250,8 @@ fn segment(part: &str) -> Segment {
     }
 }
 
-/// The kind of a hot path. One that is in a folder that belongs together becomes the folder.
+/// The kind of a shared file in the path. A path inside a directory that belongs together is
+/// reduced to that directory.
 fn widen(segments: &mut Vec<Segment>) -> Option<&'static Hot> {
     let kinds = segments.iter().map(|segment| match segment {
         Segment::Name(name) => kind_of(name),
@@ -266,7 +267,7 @@ fn widen(segments: &mut Vec<Segment>) -> Option<&'static Hot> {
     kinds.last().copied().flatten()
 }
 
-/// A pattern that all hot files of a kind share, where there is one besides the path.
+/// A pattern that all shared files of a kind have in common, if there is one besides the path.
 fn all_of(hot: &Hot, segments: &[Segment]) -> Option<Vec<Segment>> {
     let folder = match hot.reach {
         Reach::Repository => &[],
@@ -279,7 +280,7 @@ fn all_of(hot: &Hot, segments: &[Segment]) -> Option<Vec<Segment>> {
 }
 
 impl Pattern {
-    /// The names it starts with.
+    /// The plain names at the start of the pattern.
     fn names(&self) -> &[Segment] {
         let is_like = |segment: &Segment| matches!(segment, Segment::Like { .. });
         let length = self.segments.iter().position(is_like);
@@ -294,7 +295,7 @@ impl Pattern {
 }
 
 impl Segment {
-    /// Whether one name may be both.
+    /// Whether the same name can match both.
     fn may_be(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Name(name), Self::Like { start, end })

@@ -2,15 +2,15 @@ use crate::markdown::code;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The most errors that are listed.
+/// How many errors are listed at most.
 const MOST_TOLD: usize = 50;
-/// How much of the plan's own words a message repeats, in characters.
+/// How many characters of the plan's text a message quotes.
 const QUOTED: usize = 80;
 
-/// Everything that is wrong with a plan: at least one thing.
+/// The errors of a plan; there is at least one.
 ///
-/// Shown, it is a list in plain Markdown that can stand in a prompt and in a comment: what it
-/// repeats of the plan is code within its line, and its length is bounded.
+/// They display as a Markdown list for prompts and comments: quotes of the plan are inline code,
+/// and the length is limited.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanErrors {
@@ -19,14 +19,14 @@ pub struct PlanErrors {
     more: usize,
 }
 
-/// One thing that is wrong, and where.
+/// One error, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanError {
-    /// The line of the plan, from 1, where it can be told.
+    /// The line of the plan, from 1, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The error message.
     pub message: String,
 }
 
@@ -35,7 +35,7 @@ fn is_zero(number: &usize) -> bool {
 }
 
 impl PlanErrors {
-    /// One mistake.
+    /// A single error.
     pub(crate) fn one(line: Option<usize>, message: impl Into<String>) -> Self {
         let message = message.into();
         Self {
@@ -44,18 +44,18 @@ impl PlanErrors {
         }
     }
 
-    /// What is wrong, in the order of the plan.
+    /// The listed errors, in the order of the plan.
     pub fn list(&self) -> &[PlanError] {
         &self.list
     }
 
-    /// How many more mistakes there are than the list tells.
+    /// How many errors are not listed.
     pub fn more(&self) -> usize {
         self.more
     }
 
-    /// Adds an error; from a certain number on it only counts. `message` is only made when it will
-    /// be told: suggestions cost time.
+    /// Adds an error; beyond the limit it is only counted. `message` is only called if the error is
+    /// listed, because suggestions cost time.
     pub(super) fn add(&mut self, line: Option<usize>, message: impl FnOnce() -> String) {
         if self.list.len() < MOST_TOLD {
             let message = message();
@@ -65,7 +65,7 @@ impl PlanErrors {
         }
     }
 
-    /// The value, unless something was wrong.
+    /// The value, if there are no errors.
     pub(super) fn or<T>(mut self, value: T) -> Result<T, PlanErrors> {
         if self.list.is_empty() {
             return Ok(value);
@@ -93,7 +93,7 @@ impl fmt::Display for PlanErrors {
 
 impl std::error::Error for PlanErrors {}
 
-/// The plan's own words as a message repeats them.
+/// The plan's text, as messages quote it.
 pub(super) fn quote(text: &str) -> String {
     let quoted = code(text, QUOTED);
     if quoted.is_empty() {

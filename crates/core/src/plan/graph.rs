@@ -2,8 +2,8 @@ use super::model::PlanTask;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// For each task, the places of the tasks it depends on. Unknown ones and itself are left out; of
-/// two tasks with one id the first is meant.
+/// For each task, the indices of the tasks that it depends on. Unknown tasks and the task itself
+/// are left out; of two tasks with the same id, the first one counts.
 pub(super) fn edges(tasks: &[PlanTask]) -> Vec<Vec<usize>> {
     let mut places = HashMap::with_capacity(tasks.len());
     for (index, task) in tasks
@@ -27,8 +27,8 @@ pub(super) fn edges(tasks: &[PlanTask]) -> Vec<Vec<usize>> {
     edges
 }
 
-/// Each task after those it depends on, as the plan lists them where that leaves a choice; and the
-/// tasks that have no such place: those in a circle, and those that wait for one.
+/// All tasks in an order in which each comes after its dependencies, and otherwise as in the plan;
+/// and the tasks without a place in it: those in a cycle, and those that depend on one.
 pub(super) fn sequence(edges: &[Vec<usize>]) -> (Vec<usize>, Vec<usize>) {
     let mut waits: Vec<usize> = edges.iter().map(Vec::len).collect();
     let mut dependents = vec![Vec::new(); edges.len()];
@@ -53,8 +53,8 @@ pub(super) fn sequence(edges: &[Vec<usize>]) -> (Vec<usize>, Vec<usize>) {
     (sequence, stuck.collect())
 }
 
-/// Circles of tasks that wait for each other: at least one in every knot, none that shares a task
-/// with another. Each task depends on the next, the last on the first.
+/// Cycles of tasks: at least one in every knot, and no two with a common task. Each task depends on
+/// the next, the last on the first.
 pub(super) fn cycles(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut edges = edges.to_vec();
     let mut cycles = Vec::new();
@@ -71,7 +71,8 @@ pub(super) fn cycles(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
     }
 }
 
-/// Every stuck task needs a stuck one, so going from one to the next comes back to where it was.
+/// A cycle reached from `start`. Every stuck task depends on a stuck one, so following the
+/// dependencies must return to an earlier task.
 fn cycle_from(edges: &[Vec<usize>], stuck: &[usize], start: usize) -> Vec<usize> {
     let mut walk: Vec<usize> = vec![start];
     loop {

@@ -1,28 +1,28 @@
-//! Files that tasks collide over even where they name different ones.
+//! Shared files over which tasks collide even if they name different ones.
 
 /// One kind of file that many tasks change.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Hot {
-    /// What it is, as a sentence goes on after "both change".
+    /// A description that completes a sentence beginning with "both change".
     pub(super) what: &'static str,
     pub(super) reach: Reach,
     names: &'static [&'static str],
 }
 
-/// How far a change of such a file reaches.
+/// Which files a change of such a file affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// All files of the kind in the repository: they are resolved together.
+    /// All files of the kind in the repository, because they are resolved together.
     Repository,
-    /// The whole folder of this name: its files have one order, or one tool writes all of them.
+    /// The whole directory of this name: its files have one order, or one tool writes all of them.
     Folder,
-    /// The files of the kind beside it; the names are endings.
+    /// The files of the kind in the same directory; the names are endings.
     Siblings,
     /// Only the file itself.
     File,
 }
 
-/// Names are in lower case.
+/// The kinds of shared files. Names are in lowercase.
 const HOT: [Hot; 14] = [
     Hot {
         what: "Cargo manifests or lock files",
@@ -142,7 +142,7 @@ const HOT: [Hot; 14] = [
     },
 ];
 
-/// The kind of a file or folder by its name in lower case.
+/// The kind of a file or directory, by its name in lowercase.
 pub(super) fn kind_of(name: &str) -> Option<&'static Hot> {
     HOT.iter().find(|hot| match hot.reach {
         Reach::Repository | Reach::Folder | Reach::File => hot.names.contains(&name),

@@ -1,7 +1,7 @@
 //! A plan: prose, then one fenced `json tasks` block.
 //!
-//! An agent writes it, so it is checked before use. All errors are reported at once: one at a time
-//! would cost a fixer round each.
+//! An agent writes the plan, so it is checked before use. All errors are reported together, because
+//! each fixer round costs money.
 
 mod acceptance;
 mod block;
@@ -28,7 +28,7 @@ pub use model::{
 pub use order::{Implied, Order};
 
 impl Plan {
-    /// The plan, or everything that is wrong with it.
+    /// Parses a plan, or returns all of its errors.
     pub fn parse(text: &str) -> Result<Plan, PlanErrors> {
         if text.len() > LONGEST_PLAN {
             let bytes = text.len();
@@ -39,27 +39,27 @@ impl Plan {
         check::tasks(&block).map(|tasks| Plan { tasks })
     }
 
-    /// Which tasks wait for which, and which cannot run side by side.
+    /// Which tasks wait for which others, and which cannot run at the same time.
     ///
-    /// Besides its dependencies a task waits for an earlier one where both may change the same
+    /// A task waits for its dependencies, and for an earlier task if both may change the same
     /// files. A task that names no `paths` may change any file, so it runs alone.
     pub fn order(&self) -> Order {
         Order::of(&self.tasks)
     }
 
-    /// What waits for what, as a Mermaid graph: dotted where a task waits only because of the files
-    /// it changes. Nothing in a title is syntax.
+    /// The order of the tasks as a Mermaid graph. A dotted edge shows a wait that only comes from
+    /// shared files. Titles are escaped.
     pub fn mermaid(&self) -> String {
         render::mermaid(&self.tasks, &self.order(), render::Labels::Titles)
     }
 
-    /// What waits for what, as a forge draws it; `None` where that is too large.
+    /// The graph as Markdown for a forge; `None` if it is too large.
     pub fn graph_markdown(&self) -> Option<String> {
         render::drawing(&self.tasks, &self.order())
     }
 
     /// The plan for a pull request, in at most `room` characters: the graph, the order and a table
-    /// of the tasks. What does not fit is left out, and that is said.
+    /// of the tasks. A note says what was left out.
     pub fn summary_markdown(&self, room: usize) -> String {
         render::summary(self, room)
     }

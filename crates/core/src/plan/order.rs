@@ -5,20 +5,20 @@ use super::{graph, width};
 use crate::ids::TaskId;
 use std::collections::HashMap;
 
-/// The order of a plan's tasks: what each waits for, and what cannot run beside it.
+/// The order of a plan's tasks: what each waits for, and which cannot run at the same time.
 ///
-/// It is made for a plan that was checked. In any other, a dependency that is part of a circle is
-/// left out, so that an order never has one.
+/// It expects a checked plan. In any other plan, a dependency that is part of a cycle is left out,
+/// so that an order never contains one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// Each task after all that it waits for. Everything below is by the place in this list.
+    /// The tasks, each after all that it waits for. The fields below use the indices of this list.
     tasks: Vec<TaskId>,
     places: HashMap<TaskId, usize>,
-    /// Where a task stands in the plan.
+    /// The index of each task in the plan.
     in_plan: Vec<usize>,
     waits_for: Vec<Vec<TaskId>>,
     waits: Vec<Vec<usize>>,
-    /// All the tasks that end before a task starts.
+    /// For each task, all tasks that end before it starts.
     before: Vec<TaskSet>,
     collisions: Vec<TaskSet>,
     implied: Vec<Implied>,
@@ -32,8 +32,8 @@ pub struct Implied {
     pub earlier: TaskId,
     /// The task that waits for it.
     pub later: TaskId,
-    /// Why, such as "both change `src/a.rs`": one line of Markdown in which the plan's own words
-    /// are code.
+    /// The reason, such as "both change `src/a.rs`", in one line of Markdown in which the plan's
+    /// text is code.
     pub reason: String,
 }
 
@@ -57,7 +57,7 @@ impl Order {
             let mut earlier = all_before(&after, &before);
             let colliding = claims.collisions(place);
             let first_implied = after.len();
-            // The last one first: what that one waits for needs no edge of its own.
+            // From the last one on: tasks that it waits for need no edge of their own.
             let mut open = colliding.clone();
             open.keep_below(place);
             open.remove_all(&earlier);
@@ -99,20 +99,18 @@ impl Order {
         }
     }
 
-    /// All tasks, each after all that it waits for; otherwise as the plan lists them.
+    /// All tasks, each after those that it waits for, and otherwise in the order of the plan.
     pub fn tasks(&self) -> &[TaskId] {
         &self.tasks
     }
 
-    /// The tasks that a task waits for: its dependencies, and the implied ones that are not
-    /// waited for by way of others.
+    /// The tasks that a task waits for: its dependencies, and implied waits that no other wait covers.
     pub fn waits_for(&self, task: &TaskId) -> &[TaskId] {
         let place = self.places.get(task);
         place.map_or(&[], |place| self.waits_for[*place].as_slice())
     }
 
-    /// Whether two tasks may change the same files, so that they must not run side by side,
-    /// whatever became of the tasks between them.
+    /// Whether two tasks may change the same files, so that they must never run at the same time.
     pub fn collide(&self, one: &TaskId, other: &TaskId) -> bool {
         match (self.places.get(one), self.places.get(other)) {
             (Some(one), Some(other)) => one != other && self.collisions[*one].has(*other),
@@ -120,7 +118,7 @@ impl Order {
         }
     }
 
-    /// Whether a task ends before another starts, by way of others too.
+    /// Whether a task must end before another starts, directly or through other tasks.
     pub fn is_before(&self, earlier: &TaskId, later: &TaskId) -> bool {
         match (self.places.get(earlier), self.places.get(later)) {
             (Some(earlier), Some(later)) => self.before[*later].has(*earlier),
@@ -128,12 +126,12 @@ impl Order {
         }
     }
 
-    /// The waits that the plan does not state, in the order of the tasks that wait.
+    /// The implied waits, ordered by the waiting tasks.
     pub fn implied(&self) -> &[Implied] {
         &self.implied
     }
 
-    /// The tasks that run alone because they name no `paths`, as the plan lists them.
+    /// The tasks that run alone because they name no `paths`, in the order of the plan.
     pub fn alone(&self) -> &[TaskId] {
         &self.alone
     }
@@ -160,7 +158,7 @@ impl Order {
 
     /// The longest chain of tasks that wait for each other, first to last.
     pub fn critical_path(&self) -> Vec<&TaskId> {
-        // For each task the length of the longest chain that ends with it, and the one before it.
+        // For each task, the length of the longest chain that ends with it, and its predecessor in the chain.
         let mut chains: Vec<(usize, Option<usize>)> = Vec::with_capacity(self.tasks.len());
         for waits in &self.waits {
             let mut longest = (1, None);
@@ -182,7 +180,7 @@ impl Order {
         path
     }
 
-    /// The most tasks that can run side by side.
+    /// The maximum number of tasks that can run at the same time.
     pub fn width(&self) -> usize {
         width::of(&self.before)
     }
@@ -198,7 +196,7 @@ impl Implied {
     }
 }
 
-/// These tasks and all before them.
+/// These tasks and all tasks before them.
 fn all_before(tasks: &[usize], before: &[TaskSet]) -> TaskSet {
     let mut all = TaskSet::default();
     for &task in tasks {

@@ -1,21 +1,20 @@
 use std::collections::BTreeMap;
 
-/// How deep values are told apart: a list of tasks with entries with expectations is five deep.
+/// The maximum depth at which values are located: tasks, entries and expectations are five levels deep.
 const DEEPEST: usize = 8;
 
-/// Where a value of a block and all that is in it stands, so that a mistake is shown on its line.
+/// The place of a value in a block, and the places of its parts, for error messages with line numbers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
     line: usize,
-    /// How often the key of this value stands in its object.
+    /// How often the key of this value occurs in its object.
     times: usize,
     keys: BTreeMap<String, Place>,
     items: Vec<Place>,
 }
 
 impl Place {
-    /// The places in a text that is known to be JSON. Any other text gives some places that mean
-    /// nothing, and no more harm.
+    /// The places in a JSON text. A text that is not JSON gives meaningless but harmless places.
     pub(super) fn of(json: &str, first_line: usize) -> Self {
         let mut scan = Scan {
             json,
@@ -35,17 +34,17 @@ impl Place {
         self.items.get(index)
     }
 
-    /// The value of a key. Its line is that of the key.
+    /// The place of a key's value. Its line is that of the key.
     pub(super) fn key(&self, key: &str) -> Option<&Place> {
         self.keys.get(key)
     }
 
-    /// The line of a key, or of the whole value where it has no such key.
+    /// The line of a key, or of the whole value if it lacks the key.
     pub(super) fn line_of(&self, key: &str) -> usize {
         self.key(key).map_or(self.line, Place::line)
     }
 
-    /// The keys that stand more than once in it.
+    /// The keys that occur more than once.
     pub(super) fn repeated(&self) -> impl Iterator<Item = &str> {
         let keys = self.keys.iter();
         keys.filter_map(|(key, place)| (place.times > 1).then_some(key.as_str()))
@@ -101,7 +100,7 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// The next byte that means something, without taking it.
+    /// The next significant byte, which is not consumed.
     fn sign(&mut self) -> Option<u8> {
         while let Some(&byte) = self.json.as_bytes().get(self.at) {
             match byte {
@@ -114,7 +113,7 @@ impl<'t> Scan<'t> {
         None
     }
 
-    /// Whether something stands before the end of a list or an object; takes the end.
+    /// Whether another item follows before the end of a list or an object; consumes the end.
     fn goes_on(&mut self, end: u8) -> bool {
         let next = self.sign();
         if next == Some(end) {
@@ -123,7 +122,7 @@ impl<'t> Scan<'t> {
         next.is_some_and(|next| next != end)
     }
 
-    /// Takes a string that starts here, with its quotes.
+    /// Consumes a string with its quotes.
     fn string(&mut self) -> &'t str {
         let start = self.at;
         let bytes = self.json.as_bytes();
@@ -138,7 +137,7 @@ impl<'t> Scan<'t> {
         &self.json[start..self.at]
     }
 
-    /// Takes a number or a word, or one sign that should not be here.
+    /// Consumes a number or a word, or one unexpected character.
     fn scalar(&mut self) {
         let rest = &self.json.as_bytes()[self.at..];
         let ends = |byte: &u8| byte.is_ascii_whitespace() || b",:[]{}\"".contains(byte);
@@ -146,7 +145,7 @@ impl<'t> Scan<'t> {
         self.at += length.max(1);
     }
 
-    /// Takes a list or an object with all that is in it.
+    /// Consumes a list or an object with its contents.
     fn skip_all(&mut self) {
         let mut depth = 0_usize;
         while let Some(sign) = self.sign() {

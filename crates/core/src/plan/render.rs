@@ -6,13 +6,13 @@ use crate::markdown::{cell, code_cell};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// What forges draw at most: the limits of Mermaid as it ships.
+/// The default limits of Mermaid, beyond which forges draw no graph.
 const MOST_EDGES: usize = 500;
 const MOST_CHARS: usize = 50_000;
-/// The longest label of the graph and the longest cell of the table, in characters of the plan.
+/// The longest label of the graph and the longest cell of the table, in characters of the plan's text.
 const LABEL_CHARS: usize = 60;
 const CELL_CHARS: usize = 200;
-/// The most implied waits and the most ids of one line.
+/// How many implied waits, and how many ids in one line, are shown at most.
 const MOST_IMPLIED: usize = 10;
 const MOST_IDS: usize = 30;
 
@@ -24,7 +24,7 @@ pub(super) enum Labels {
     Ids,
 }
 
-/// The tasks are numbered, so that no id is ever a word of Mermaid's own, such as `end`.
+/// The graph in Mermaid's syntax. Tasks are numbered, so that no id is a keyword of Mermaid, such as `end`.
 pub(super) fn mermaid(tasks: &[PlanTask], order: &Order, labels: Labels) -> String {
     let mut out = String::from("graph TD\n");
     for (index, task) in tasks.iter().enumerate() {
@@ -50,8 +50,8 @@ pub(super) fn mermaid(tasks: &[PlanTask], order: &Order, labels: Labels) -> Stri
     out
 }
 
-/// Text as part of a quoted label: all but letters, digits and a few harmless signs is written by
-/// its number.
+/// Text for a quoted label: everything but letters, digits and a few harmless signs is written as a
+/// character code.
 fn label(text: &str) -> String {
     let text = crate::verify::text::one_line(text);
     let mut out = String::new();
@@ -79,7 +79,7 @@ pub(super) fn summary(plan: &Plan, room: usize) -> String {
     if !graph.is_some_and(|graph| page.add(&graph)) {
         page.add(&too_large());
     }
-    // One task has no order.
+    // A single task has no order.
     if plan.tasks.len() > 1 && !page.add(&in_words(&order)) {
         page.add(&format!("{ORDER}Too many tasks to show here.\n\n"));
     }
@@ -92,7 +92,7 @@ const GRAPH: &str = "### Dependencies\n\n";
 const ORDER: &str = "### Order\n\n";
 const TABLE: &str = "### Tasks\n\n| id | task | acceptance | depends on |\n|---|---|---|---|\n";
 
-/// The graph as a forge draws it, with as much in its labels as fits; `None` when it is too large.
+/// The graph for a forge, with labels as long as they fit; `None` if it is too large.
 pub(super) fn drawing(tasks: &[PlanTask], order: &Order) -> Option<String> {
     let waits = tasks.iter().map(|task| order.waits_for(&task.id).len());
     let edges: usize = waits.sum();
@@ -105,7 +105,7 @@ pub(super) fn drawing(tasks: &[PlanTask], order: &Order) -> Option<String> {
     Some(format!("{GRAPH}```mermaid\n{text}```\n\n"))
 }
 
-/// What a reviewer of the plan asks first: how much runs at once, and what holds it up.
+/// The order in words: how many tasks run at the same time, and the longest chain.
 fn in_words(order: &Order) -> String {
     let mut out = ORDER.to_owned();
     let path = order.critical_path();
@@ -138,7 +138,7 @@ fn in_words(order: &Order) -> String {
     out + &implied(order)
 }
 
-/// The waits that the plan does not state. Those of tasks that run alone are told together.
+/// The implied waits, as text. Those of tasks that run alone are summed up.
 fn implied(order: &Order) -> String {
     let is_alone = |id: &TaskId| order.alone().contains(id);
     let waits = order.implied().iter();
@@ -179,7 +179,7 @@ fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{plural}")
 }
 
-/// The first ids of a list, and that there are more.
+/// The first ids of a list, with a mark if there are more.
 fn named(ids: &[&TaskId], between: &str) -> String {
     let first = ids.iter().take(MOST_IDS);
     let mut shown: Vec<String> = first.map(|id| self::shown(id)).collect();
@@ -189,7 +189,7 @@ fn named(ids: &[&TaskId], between: &str) -> String {
     shown.join(between)
 }
 
-/// As many rows as fit, and how many did not.
+/// Adds as many rows of the table as fit, and the number of the others.
 fn table(tasks: &[PlanTask], page: &mut Page) {
     let more = |rows: usize| format!("\nThe plan has {rows} more tasks.\n");
     let reserved = more(tasks.len()).chars().count();
@@ -221,7 +221,7 @@ fn row(task: &PlanTask) -> String {
     )
 }
 
-/// An entry in words, with its kind where drive checks it.
+/// An entry as text, with its kind if drive checks it.
 fn entry(entry: &Acceptance) -> String {
     let Acceptance { text, check, .. } = entry;
     match check.command() {
@@ -231,7 +231,7 @@ fn entry(entry: &Acceptance) -> String {
     }
 }
 
-/// A text that never grows beyond its room.
+/// A text with a limited length.
 struct Page {
     text: String,
     room: usize,
@@ -242,7 +242,7 @@ impl Page {
         chars <= self.room
     }
 
-    /// Adds all of it or nothing, and tells which.
+    /// Adds the text if all of it fits. Returns whether it did.
     fn add(&mut self, text: &str) -> bool {
         let chars = text.chars().count();
         let fits = self.has_room(chars);

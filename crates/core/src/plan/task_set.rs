@@ -1,6 +1,6 @@
-//! A set of tasks, by their place.
+//! A set of tasks, by their index.
 
-/// Places of tasks, one bit each: a plan of a thousand tasks is compared in a few words.
+/// Indices of tasks, one bit each, so that sets of a thousand tasks are compared in a few words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct TaskSet {
     words: Vec<u64>,
@@ -35,7 +35,7 @@ impl TaskSet {
         }
     }
 
-    /// Takes out all places from this one on.
+    /// Removes all indices from this one on.
     pub(super) fn keep_below(&mut self, place: usize) {
         self.words.truncate(place.div_ceil(64));
         if let Some(word) = self.words.get_mut(place / 64) {
@@ -43,7 +43,7 @@ impl TaskSet {
         }
     }
 
-    /// The last place, which is taken out.
+    /// Removes and returns the last index.
     pub(super) fn pop_last(&mut self) -> Option<usize> {
         while let Some(word) = self.words.last_mut() {
             if *word == 0 {

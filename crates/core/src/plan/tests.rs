@@ -20,7 +20,7 @@ fn task(id: &str, depends_on: &[&str]) -> PlanTask {
     }
 }
 
-/// A task that changes a folder of its own.
+/// A task that changes a folder that no other task changes.
 fn apart(id: &str, depends_on: &[&str]) -> PlanTask {
     PlanTask {
         paths: vec![format!("src/{id}/**")],

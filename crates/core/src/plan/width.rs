@@ -1,11 +1,11 @@
-//! Computes how many tasks of a plan can run in parallel.
+//! Computes how many tasks of a plan can run at the same time.
 
 use super::task_set::TaskSet;
 
-/// The most tasks of which none is before another, from the set of those before each task.
+/// The maximum number of tasks of which none is before another, given the tasks before each task.
 ///
-/// By Dilworth's theorem that is the least number of chains that hold all tasks. Each task that
-/// finds one before it to follow, which no other follows, saves a chain.
+/// By Dilworth's theorem this is the minimum number of chains that contain all tasks. Each task
+/// that can follow an earlier one, which no other task follows, saves a chain.
 pub(super) fn of(before: &[TaskSet]) -> usize {
     let mut chains = Chains {
         follower: vec![None; before.len()],
@@ -22,7 +22,7 @@ struct Chains {
 }
 
 impl Chains {
-    /// Finds a task to follow, and lets others follow other ones where that helps.
+    /// Finds a task for `start` to follow, and moves other followers if that helps.
     fn add(&mut self, start: usize, before: &[TaskSet]) -> bool {
         let mut seen = TaskSet::default();
         let mut seeker_of: Vec<Option<usize>> = vec![None; before.len()];
@@ -43,7 +43,8 @@ impl Chains {
         false
     }
 
-    /// Gives a free task to the one that sought it, what that one followed to the next, and so on.
+    /// Lets the seeker follow the free task, gives the task that it followed before to the next
+    /// seeker, and so on.
     fn pass_on(&mut self, free: usize, seeker_of: &[Option<usize>]) {
         let mut given = Some(free);
         while let Some((task, seeker)) = given.and_then(|task| Some((task, seeker_of[task]?))) {

@@ -28,12 +28,12 @@ macro_rules! kinds {
                 match self { $($(Kind::$name => $text,)+)+ }
             }
 
-            /// The part of drive that it belongs to, as a heading.
+            /// The part of drive that the kind belongs to, as a heading.
             pub fn area(self) -> &'static str {
                 match self { $($(Kind::$name)|+ => $area,)+ }
             }
 
-            /// Who must act on it.
+            /// The class, which says who must act.
             pub fn class(self) -> Class {
                 match self { $($(Kind::$name => Class::$class,)+)+ }
             }
@@ -213,7 +213,7 @@ kinds! {
         PushRefused: "pushRefused", Environment, "The remote refused the branch.", "Follow what the remote said; the work is on the local branch.";
         BranchKeepsMoving: "branchKeepsMoving", Environment, "The branch changed every time it was fetched.", "Find out who rewrites it, then try again.";
         BranchDeleted: "branchDeleted", Environment, "The branch was deleted on the remote.", "Restore it there; the commits are on the local branch.";
-        BaseGone: "baseGone", Environment, "The base branch does not exist any more.", "Choose another base for the pull request.";
+        BaseGone: "baseGone", Environment, "The base branch no longer exists.", "Choose another base for the pull request.";
         BranchMoved: "branchMoved", Work, "The branch has commits that the run does not have.", "Take the work from the local branch or `drive kept list`, and pass another `--branch` next time.";
         BranchExists: "branchExists", Usage, "The branch already exists.", "Pass `--branch` with another name.";
         BranchConflict: "branchConflict", Usage, "The branch's name and the name of another branch exclude each other, as `main/x` and `main` do.", "Pass `--branch` with another name.";
@@ -227,7 +227,7 @@ kinds! {
         HistoryShallow: "historyShallow", Environment, "The clone is too shallow to merge the commit into its base.", "Run `git fetch --unshallow`, then try again.";
         HistoryUnrelated: "historyUnrelated", Work, "The branch does not build on its base: they share no commit, or existing commits were rewritten.", "Rebuild it from its base with `git cherry-pick`.";
         OperationInProgress: "operationInProgress", Work, "A merge, rebase or similar operation was left unfinished.", "Finish or abort it, then try again.";
-        NestedRepository: "nestedRepository", Work, "A folder is a repository of its own and cannot be committed.", "Remove it, ignore it, or make it a submodule.";
+        NestedRepository: "nestedRepository", Work, "A folder is a nested repository and cannot be committed.", "Remove it, ignore it, or make it a submodule.";
         FileTooLarge: "fileTooLarge", Work, "A file is too large to be read.", "Make it smaller.";
         NotUtf8: "notUtf8", Usage, "A path of the run is not UTF-8.", "Rename the folder.";
     }
@@ -247,7 +247,7 @@ kinds! {
         SandboxRecordUnreadable: "sandboxRecordUnreadable", Environment, "The record of a sandbox cannot be read.", "Check the file named in the hint.";
         SandboxRecordUnwritable: "sandboxRecordUnwritable", Environment, "The record of a sandbox cannot be written.", "Check free space and permissions of the sandbox folder.";
         SandboxRootUnusable: "sandboxRootUnusable", Environment, "The folder for sandboxes cannot be written.", "Make it writable, or set `sandbox.root` to another folder.";
-        LockHeld: "lockHeld", Environment, "Another process holds a lock for too long.", "Wait for it to end, or check what that process is doing.";
+        LockHeld: "lockHeld", Environment, "Another process has held a lock for too long.", "Wait for it to end, or check what that process is doing.";
         NotWritten: "notWritten", Environment, "A file cannot be written.", "Check free space, permissions, and that no folder of the path is a link.";
         StorageFailed: "storageFailed", Environment, "A file or folder cannot be used.", "Check who owns it and whether the disk is mounted read-only.";
         DiskFull: "diskFull", Environment, "The disk is full.", "Free some space and run the command again.";
@@ -317,7 +317,7 @@ kinds! {
         ForgeReadOnly: "forgeReadOnly", Environment, "The repository on the forge is archived or disabled.", "Unarchive it, or work in another repository.";
         BranchRules: "branchRules", Environment, "Rules of the repository would refuse the push of a branch.", "Use a branch name that the rules allow, or have the token's account added to their bypass list.";
         ForgeForbidden: "forgeForbidden", Environment, "The token lacks a permission.", "Give it read and write access to pull requests, contents and statuses.";
-        ForgeNotFound: "forgeNotFound", Environment, "The forge does not know what was asked for, or hides it.", "Check `forge.repo`, and that the token can see the repository.";
+        ForgeNotFound: "forgeNotFound", Environment, "The forge does not have the requested object, or hides it.", "Check `forge.repo`, and that the token can see the repository.";
         ForgeRejected: "forgeRejected", Environment, "The forge rejected a request as invalid.", "Follow what the forge said.";
         ForgeFailed: "forgeFailed", Environment, "The forge answered with an error.", "Wait: drive retries by itself.";
         ForgeAnswer: "forgeAnswer", Environment, "The forge's answer could not be read.", "Check that `forge.api_url` is a supported forge.";
@@ -373,7 +373,7 @@ kinds! {
 }
 
 impl Kind {
-    /// The exit code of a command that fails with it.
+    /// The exit code of a command that fails with this kind.
     pub fn exit_code(self) -> u8 {
         self.class().exit_code()
     }

@@ -10,16 +10,16 @@ pub use kind::Kind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Who must act, and so which exit code the command ends with.
+/// Who must act on a problem. This decides the exit code of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     /// The work did not succeed: the agent failed, the review did not approve, verification failed.
     Work,
-    /// The caller asked for something wrong: usage or configuration.
+    /// The caller made a mistake in the usage or the configuration.
     Usage,
     /// The environment failed: git, forge, disk, an agent that is not installed.
     Environment,
-    /// A person or a signal stopped it.
+    /// A person or a signal stopped the work.
     Interrupted,
 }
 
@@ -35,18 +35,18 @@ impl Class {
     }
 }
 
-/// What failed, on what, and what to do next.
+/// A problem: what failed, on what, and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
-    /// What went wrong; class and exit code follow from it.
+    /// The kind, from which class and exit code follow.
     pub kind: Kind,
     /// A lowercase fragment that names the thing in backticks.
     pub message: String,
     /// What to run or change next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// What lay underneath, outermost first. Never repeats `message`.
+    /// The underlying causes, outermost first. They never repeat `message`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<String>,
 }
@@ -69,24 +69,24 @@ impl Problem {
         }
     }
 
-    /// Who must act on it.
+    /// The class, which says who must act.
     pub fn class(&self) -> Class {
         self.kind.class()
     }
 
-    /// The exit code of a command that fails with it.
+    /// The exit code of a command that fails with this problem.
     pub fn exit_code(&self) -> u8 {
         self.kind.exit_code()
     }
 
-    /// The same problem with a next step.
+    /// Sets the hint: the next step.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same problem with the chain of errors underneath.
+    /// Adds an error and its sources as causes.
     #[must_use]
     pub fn because(mut self, source: impl std::error::Error) -> Self {
         self.causes.push(source.to_string());
@@ -98,7 +98,7 @@ impl Problem {
         self
     }
 
-    /// The same problem with one more plain-text cause.
+    /// Adds a cause as plain text.
     #[must_use]
     pub fn cause(mut self, cause: impl Into<String>) -> Self {
         self.causes.push(cause.into());

@@ -2,7 +2,7 @@ use crate::units::ByteSize;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How a child ended.
+/// How a bounded process ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "ended")]
 pub enum End {
@@ -11,7 +11,7 @@ pub enum End {
         /// The exit code.
         code: i32,
     },
-    /// A signal that was not ours ended the leader.
+    /// A signal that drive did not send ended the leader.
     Signalled {
         /// The signal's number.
         signal: i32,
@@ -32,14 +32,14 @@ pub enum End {
     },
     /// The tree reached its output limit.
     OutputLimit,
-    /// The leader exited, and left processes behind.
+    /// The leader exited and left processes running.
     LeakedProcesses {
         /// The number of leaked processes.
         count: u32,
     },
     /// The caller cancelled the process.
     Aborted,
-    /// It could not be supervised to its end.
+    /// The process could not be supervised to its end.
     Infra {
         /// The failed step.
         message: String,
@@ -52,7 +52,7 @@ impl End {
         *self == End::Exited { code: 0 }
     }
 
-    /// The exit code of the leader, where its exit is the end.
+    /// The leader's exit code, if the process ended by its exit.
     pub fn exit_code(&self) -> Option<i32> {
         if let End::Exited { code } = self {
             return Some(*code);
@@ -60,7 +60,7 @@ impl End {
         None
     }
 
-    /// The signal that ended the leader, where that is the end.
+    /// The signal that ended the leader, if the process ended by it.
     pub fn signal(&self) -> Option<i32> {
         if let End::Signalled { signal } = self {
             return Some(*signal);
@@ -85,7 +85,7 @@ impl End {
     }
 }
 
-/// The exceeded limit of what is written, with its value.
+/// The exceeded limit on written data, with its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DiskBound {
@@ -93,9 +93,9 @@ pub enum DiskBound {
     Bytes(u64),
     /// Files and folders added there.
     Files(u64),
-    /// Bytes that stay free on the disk, whoever fills it.
+    /// Bytes that must stay free on the disk, whoever fills it.
     FreeBytes(u64),
-    /// Files and folders that the disk can still take, whoever makes them.
+    /// Files and directories that the disk must still be able to hold, whoever creates them.
     FreeFiles(u64),
 }
 
@@ -133,17 +133,17 @@ pub enum TimeBound {
     Idle,
 }
 
-/// What processes left behind by a leader mean. They are always killed.
+/// What it means when a leader leaves processes behind. They are always killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LeakPolicy {
-    /// The end is `leakedProcesses`.
+    /// The process ends as `leakedProcesses`.
     Fail,
-    /// The end is the leader's, and the report counts them.
+    /// The process ends like its leader, and the report counts the leaked processes.
     Kill,
 }
 
-/// How the kernel says the leader itself ended.
+/// How the leader itself ended, according to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LeaderEnd {
@@ -153,20 +153,20 @@ pub enum LeaderEnd {
     Signalled(i32),
 }
 
-/// Everything that was observed about an end, before it is given one name.
+/// Everything that was observed about the end of a process, before it is classified.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
     /// Supervision itself failed.
     pub infra: Option<String>,
     /// The caller cancelled it while it ran.
     pub aborted: bool,
-    /// The memory cap was hit, by any process of the tree.
+    /// A process of the tree hit the memory limit.
     pub memory: bool,
-    /// The process cap was hit.
+    /// The process limit was hit.
     pub processes: bool,
-    /// A cap on what is written was hit.
+    /// A limit on written data was hit.
     pub disk: Option<DiskBound>,
-    /// The output cap was hit.
+    /// The output limit was hit.
     pub output: bool,
     /// A time limit was exceeded.
     pub timeout: Option<TimeBound>,
@@ -176,8 +176,8 @@ pub struct Observed {
     pub leader: Option<LeaderEnd>,
 }
 
-/// The one name of an end. Several causes may hold at once (a hog that is killed for memory also dies
-/// by a signal, a bomb also leaks); the first in this order is the one that explains the others.
+/// Classifies an end. Several causes may apply at once (a process that is killed for its memory also ends by
+/// a signal, a fork bomb also leaks processes); the first one in this order explains the others.
 pub fn classify(seen: &Observed, leaks: LeakPolicy) -> End {
     if let Some(message) = &seen.infra {
         return End::Infra {
@@ -220,7 +220,7 @@ mod tests {
 
     type Cause = (fn(&mut Observed), End);
 
-    /// One setter for each cause, in the order of precedence, with the end it leads to.
+    /// One setter for each cause, in order of precedence, with the resulting end.
     fn causes() -> Vec<Cause> {
         vec![
             (

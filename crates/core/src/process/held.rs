@@ -1,8 +1,8 @@
-//! The layers of a whole run: what held every one of its processes.
+//! The isolation layers of a whole run, combined over its processes.
 
 use super::{Layer, LayerName, LayerState};
 
-/// Adds the layers of one more process. A layer that was missing once is missing.
+/// Adds the layers of one more process. A layer that was missing for one process counts as missing.
 pub fn add_layers(all: &mut Vec<Layer>, more: impl IntoIterator<Item = Layer>) {
     for layer in more {
         match all.iter_mut().find(|known| known.name == layer.name) {
@@ -13,7 +13,7 @@ pub fn add_layers(all: &mut Vec<Layer>, more: impl IntoIterator<Item = Layer>) {
     }
 }
 
-/// The missing layers, each with the reason and what follows.
+/// The missing layers, each with its reason and consequence.
 pub fn missing_layers(layers: &[Layer]) -> impl Iterator<Item = (LayerName, &str)> {
     layers.iter().filter_map(|layer| match &layer.state {
         LayerState::Missing(why) => Some((layer.name, why.as_str())),

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// One process that cannot be mistaken for a later one with the same pid.
+/// The identity of a process, which cannot be mistaken for a later process with the same pid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessMark {
@@ -11,8 +11,8 @@ pub struct ProcessMark {
     pub start_ticks: u64,
 }
 
-/// All that a later drive needs to find a child again, and to end its whole tree: journaled before
-/// the child counts as running.
+/// Everything that a later drive needs to find a child and to end its whole tree. It is journaled
+/// before the child counts as running.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProcessIdentity {
@@ -21,7 +21,7 @@ pub struct ProcessIdentity {
     /// The helper that supervises it; `None` for a light child.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supervisor: Option<ProcessMark>,
-    /// The parent of the child inside its containment: killing it ends a PID namespace.
+    /// The child's parent inside the isolation: killing it ends the PID namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub init: Option<ProcessMark>,
     /// Whether `init` is the first process of a PID namespace.
@@ -30,14 +30,14 @@ pub struct ProcessIdentity {
     /// Control groups made for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cgroups: Vec<PathBuf>,
-    /// The boot it belongs to: pids and start times mean nothing after another one.
+    /// The boot that it belongs to: pids and start times are only valid within one.
     pub boot_id: String,
     /// The folder of its report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_dir: Option<PathBuf>,
 }
 
-/// What became of a recorded process.
+/// The state of a recorded process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Presence {

@@ -1,35 +1,35 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Every bound on one child and everything it starts.
+/// All limits on one child and everything it starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// The total time limit.
     pub wall: Duration,
-    /// How long it may be silent on both streams; `None` where silence is normal.
+    /// The time limit without output on either stream; `None` if silence is normal.
     pub idle: Option<Duration>,
     /// Time between SIGTERM and SIGKILL.
     pub grace: Duration,
-    /// How long a pipe that a grandchild still holds is read after the leader ended.
+    /// How long a pipe that a grandchild keeps open is read after the leader's end.
     pub drain: Duration,
-    /// Memory of the whole tree together.
+    /// Memory of the whole tree.
     pub memory_bytes: Option<u64>,
-    /// Processes and threads of the whole tree together.
+    /// Processes and threads of the whole tree.
     pub processes: Option<u32>,
     /// Bytes that the tree may add to its writable folders.
     pub disk_bytes: Option<u64>,
-    /// Files and folders that the tree may add there.
+    /// Files and directories that the tree may add there.
     pub files: Option<u64>,
-    /// Bytes on both streams together before the tree is ended.
+    /// Output in bytes, on both streams together, at which the tree is ended.
     pub output_bytes: u64,
-    /// Bytes of the end of each stream kept in memory and in the report.
+    /// How many bytes of each stream's end are kept in memory and in the report.
     pub tail_bytes: u64,
-    /// Bytes of each stream written to its log file.
+    /// How many bytes of each stream are written to its log file.
     pub log_bytes: u64,
 }
 
 impl Default for Limits {
-    /// Generous bounds for one command: no child is without any.
+    /// Generous limits for one command: no child runs without limits.
     fn default() -> Self {
         Self {
             wall: Duration::from_secs(10 * 60),

@@ -2,7 +2,7 @@ use super::{End, LeaderEnd};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The stream that bytes came from.
+/// The output stream of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// Standard output.
@@ -17,7 +17,7 @@ pub enum Stream {
 pub struct ProcessReport {
     /// The end of the process.
     pub end: End,
-    /// How the leader itself ended, whatever name the whole end got.
+    /// How the leader itself ended, however the end is classified.
     #[serde(default)]
     pub leader: Option<LeaderEnd>,
     /// Wall time in milliseconds.
@@ -28,9 +28,9 @@ pub struct ProcessReport {
     pub stderr: StreamReport,
     /// Resource usage.
     pub resources: Resources,
-    /// Which layers held it, and which were missing with what consequence.
+    /// The layers of isolation, each active or missing with its consequence.
     pub layers: Vec<Layer>,
-    /// Processes that were still there after the leader ended.
+    /// Processes that still ran after the leader's end.
     pub leaked: u32,
 }
 
@@ -38,37 +38,37 @@ pub struct ProcessReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StreamReport {
-    /// The last bytes.
+    /// The last bytes of the stream.
     pub tail: Vec<u8>,
-    /// All bytes seen.
+    /// The total number of bytes.
     pub total_bytes: u64,
-    /// The log file, with at most the log cap of the first bytes.
+    /// The log file with the first bytes, up to the log limit.
     pub log: Option<PathBuf>,
-    /// Why the log stops early, such as a full disk.
+    /// Why the log is incomplete, such as a full disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_error: Option<String>,
 }
 
 impl StreamReport {
-    /// Bytes that are not in the tail.
+    /// How many bytes are not in the tail.
     pub fn truncated_bytes(&self) -> u64 {
         self.total_bytes.saturating_sub(self.tail.len() as u64)
     }
 
-    /// The tail as text; bytes that are no UTF-8 become replacement characters.
+    /// The tail as text; bytes that are not UTF-8 become replacement characters.
     pub fn tail_text(&self) -> String {
         String::from_utf8_lossy(&self.tail).into_owned()
     }
 }
 
-/// Measured, never guessed: `None` where the machine gives no true figure.
+/// Measured values; `None` if the machine provides no exact number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resources {
-    /// The largest resident memory seen: of the whole tree where it was sampled, at least of its
+    /// The largest resident memory that was seen: of the whole tree if it was sampled, else of its
     /// largest process.
     pub max_rss_bytes: Option<u64>,
-    /// The peak its control group counted, with page cache; `None` without one.
+    /// The peak that its control group counted, including page cache; `None` without a control group.
     #[serde(default)]
     pub cgroup_peak_bytes: Option<u64>,
     /// CPU time in user mode.
@@ -77,7 +77,7 @@ pub struct Resources {
     pub cpu_system_micros: u64,
 }
 
-/// One containment layer, as it was for one child or as it is on this machine.
+/// A layer of isolation, for one child or for this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
     /// The layer.
@@ -92,54 +92,55 @@ pub struct Layer {
 pub enum LayerState {
     /// The layer is active.
     Active,
-    /// Missing, and what that means for the user.
+    /// The layer is missing; the text says why and what that means for the user.
     Missing(String),
 }
 
-/// The containment layers.
+/// The layers of isolation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LayerName {
-    /// A helper process that inherits every orphan of the tree and sweeps it.
+    /// A helper process that inherits every orphan of the tree and ends it.
     Subreaper,
     /// The tree cannot see or outlive its own first process.
     PidNamespace,
-    /// The kernel counts and caps the memory of the tree.
+    /// The kernel limits the memory of the tree.
     CgroupMemory,
-    /// The kernel counts and caps the processes of the tree.
+    /// The kernel limits the number of processes of the tree.
     CgroupProcesses,
-    /// The kernel kills the tree at once.
+    /// The kernel kills the whole tree at once.
     CgroupKill,
-    /// What the tree writes is counted and capped.
+    /// The data that the tree writes is limited.
     DiskLimit,
     /// The tree cannot signal processes outside.
     SignalScope,
-    /// Only the allowed folders can be written.
+    /// Only the allowed directories can be written.
     WriteScope,
-    /// A root with only what is named: no other file, socket or terminal exists.
+    /// A root file system with only the named paths: no other file, socket or terminal exists.
     View,
-    /// Its own `/proc` shows its own processes only.
+    /// Its own `/proc`, which shows only its own processes.
     OwnProc,
     /// Its own shared memory and message queues.
     IpcNamespace,
     /// The tree cannot reach abstract sockets outside.
     SocketScope,
-    /// The kernel refuses system calls that lead out of the other layers.
+    /// The kernel refuses system calls that lead around the other layers.
     SystemCalls,
-    /// No capability, and no way to get one.
+    /// The process has no capabilities and cannot gain any.
     Privileges,
-    /// It runs as a user who owns nothing outside its folders.
+    /// It runs as a user who owns nothing outside its directories.
     OwnUser,
-    /// No network but an own loopback, and hosts by name.
+    /// No network but its own loopback and the allowed hosts.
     Network,
-    /// Shared caches with a private layer over them.
+    /// Shared caches with a private layer on top.
     Caches,
-    /// The keys and logins of an agent stay outside. No machine lacks it: an agent's login may.
+    /// The keys and logins of an agent stay outside. Every machine supports this, but an agent's
+    /// login may not.
     Keys,
 }
 
 impl LayerName {
-    /// Every layer that a machine has or lacks, the basic ones first.
+    /// Every layer that a machine can have, the basic ones first.
     pub const ALL: [LayerName; 17] = [
         LayerName::Subreaper,
         LayerName::PidNamespace,
@@ -184,7 +185,7 @@ impl LayerName {
         }
     }
 
-    /// What its absence means for the user.
+    /// What a missing layer means for the user.
     pub fn consequence(self) -> &'static str {
         match self {
             LayerName::Subreaper => "a process that starts its own session outlives its leader",
@@ -227,7 +228,7 @@ impl Layer {
         }
     }
 
-    /// A missing layer: why, and what follows.
+    /// A missing layer, with the reason and the consequence.
     pub fn missing(name: LayerName, why: &str) -> Self {
         Self {
             name,
@@ -241,9 +242,9 @@ impl Layer {
     }
 }
 
-/// The missing layers without which nothing starts where isolation is required. A tree that nobody
-/// left behind needs no group to be found by, one that sees no other process can signal none, and a
-/// network of its own has no abstract sockets but its own. Caches that are not shared cost time alone.
+/// The missing layers that prevent a start if isolation is required. Not essential are: the group
+/// by which a tree that was left behind is found; the signal scope, if the tree sees no other
+/// processes; the socket scope, if its network is private; and shared caches, which only save time.
 pub fn missing_essentials(layers: &[Layer], own_network: bool) -> impl Iterator<Item = &Layer> {
     let is_missing = |name| layers.iter().any(|l| l.name == name && !l.is_active());
     let sees_others = is_missing(LayerName::PidNamespace);

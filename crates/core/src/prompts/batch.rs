@@ -2,10 +2,10 @@ use super::fencing::{fenced, one_line, place};
 use crate::forge::LineOrigin;
 use std::fmt::Write;
 
-/// One comment that a fixer has to answer.
+/// One comment that a fixer must answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchComment<'a> {
-    /// Its id, as the answer must name it.
+    /// The id that the answer must use.
     pub id: &'a str,
     /// The author.
     pub author: &'a str,
@@ -15,17 +15,17 @@ pub struct BatchComment<'a> {
     pub file: Option<&'a str>,
     /// The commented line.
     pub line: Option<u64>,
-    /// Where it was written, if that line is gone or may be.
+    /// The place where it was written, if its line is gone or may have moved.
     pub origin: Option<&'a LineOrigin>,
-    /// Which state of the work its author saw.
+    /// The version of the work that its author saw.
     pub given_on: GivenOn<'a>,
-    /// What it says.
+    /// The comment's text.
     pub body: &'a str,
-    /// What was said before it in its thread; nothing is empty.
+    /// The earlier posts of its thread; empty if there are none.
     pub thread: &'a str,
 }
 
-/// Which state of the work the author of a comment saw.
+/// The version of the work that a comment's author saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GivenOn<'a> {
     /// The commit is unknown.
@@ -63,16 +63,16 @@ pub(super) fn id_list<'a>(ids: impl Iterator<Item = &'a str>) -> String {
     each.join(", ")
 }
 
-/// One finding that an agent tries to refute.
+/// One finding that an agent must try to refute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claimed<'a> {
-    /// Its id, as the answer must name it.
+    /// The id that the answer must use.
     pub id: &'a str,
     /// The file it is about.
     pub file: Option<&'a str>,
     /// The line it is about.
     pub line: Option<u64>,
-    /// What it says.
+    /// The finding's text.
     pub text: &'a str,
 }
 
@@ -86,7 +86,7 @@ pub(super) fn claims(findings: &[Claimed<'_>]) -> String {
     each.join("\n\n")
 }
 
-/// What a fixer reads before it changes anything.
+/// What a fixer must read before it changes anything.
 pub(super) fn read_first(plan_path: Option<&str>) -> String {
     match plan_path {
         Some(path) => format!("the plan in {} and the last commits", code(path)),
@@ -138,7 +138,7 @@ fn comment(one: &BatchComment<'_>) -> String {
     out
 }
 
-/// The lines that a comment was written on, and what its author saw of the diff.
+/// The lines that a comment was written on, and the diff that its author saw.
 fn written_on(origin: &LineOrigin, line: Option<u64>) -> String {
     let lines = match origin.first_line {
         Some(first) => format!("lines {first} to {}", origin.line),

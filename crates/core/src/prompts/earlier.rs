@@ -3,36 +3,36 @@
 use super::fencing::{fenced, one_line};
 use std::fmt::Write;
 
-/// The last review of the same domain; `Default` where there was none.
+/// The last review of the same domain; `Default` if there was none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Earlier<'a> {
-    /// The commit that it was given on, in short; `None` where there was no review.
+    /// The short id of its commit; `None` if there was no review.
     pub commit: Option<&'a str>,
-    /// Its findings, each with what became of it.
+    /// Its findings, each with its answer.
     pub findings: &'a [Answered],
-    /// What changed since that commit; nothing is empty.
+    /// The diff since that commit; empty if nothing changed.
     pub since: &'a str,
 }
 
-/// A finding and what became of it.
+/// A finding with its answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answered {
     /// The finding.
     pub text: String,
-    /// What became of it.
+    /// The answer to it.
     pub answer: String,
 }
 
-/// Which part of a change a reviewer sees.
+/// The part of a change that a reviewer sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartOf {
     /// Its number, from 1.
     pub number: usize,
-    /// How many there are; one part is everything.
+    /// The number of parts; with one part, the reviewer sees everything.
     pub count: usize,
 }
 
-/// How one reviewer of several is to judge its part; empty where one sees all.
+/// Instructions for a reviewer of one part; empty if there is only one.
 fn part_of(part: PartOf) -> String {
     let PartOf { number, count } = part;
     if count <= 1 {
@@ -45,7 +45,7 @@ fn part_of(part: PartOf) -> String {
     )
 }
 
-/// The address of the pull request under review, which is empty where none is open.
+/// The address of the pull request under review, or a note that none is open.
 pub(super) fn address(pull_request: &str) -> String {
     if pull_request.is_empty() {
         return "none is open".to_owned();
@@ -53,7 +53,7 @@ pub(super) fn address(pull_request: &str) -> String {
     one_line(pull_request)
 }
 
-/// What every reviewer is told.
+/// The sections that every reviewer gets.
 pub(super) fn reviewed(
     (task, base): (&str, &str),
     earlier: &Earlier<'_>,
@@ -70,7 +70,7 @@ pub(super) fn reviewed(
     ]
 }
 
-/// What programs found out, as data.
+/// The results of checks and verification, as data.
 fn results(verified: &str) -> String {
     if verified.is_empty() {
         return "No results of checks or of `drive verify` are known for this commit.".to_owned();
@@ -82,7 +82,7 @@ fn results(verified: &str) -> String {
     )
 }
 
-/// What the reviewer said before, with the rules that follow from it; nothing in a first review.
+/// The reviewer's earlier review, with the rules that follow from it; empty in a first review.
 pub(super) fn text(earlier: &Earlier<'_>) -> String {
     let Some(commit) = earlier.commit else {
         return String::new();

@@ -1,6 +1,6 @@
-//! The places in a template that are filled in.
+//! The placeholders of a template.
 
-/// The names of all of them.
+/// The names of all placeholders.
 pub(super) fn holes(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

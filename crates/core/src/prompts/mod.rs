@@ -1,7 +1,7 @@
 //! Prompts for agents: templates with typed inputs, each of which a user can replace.
 //!
-//! Text that others wrote (a task, a diff, a comment) is inserted between fences that it cannot
-//! close, and the template calls it data.
+//! Foreign text (a task, a diff, a comment) is inserted between fences that it cannot close, and
+//! the template declares it as data.
 
 mod batch;
 mod earlier;
@@ -34,7 +34,7 @@ pub const LONGEST_TEMPLATE: usize = 64 * 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PromptName {
-    /// Find a title and a branch name.
+    /// Choose a title and a branch name.
     Name,
     /// Review everything at once.
     Review,
@@ -44,13 +44,13 @@ pub enum PromptName {
     Refute,
     /// Do the task.
     Code,
-    /// Answer the findings of a review, or all comments that came in since the last round.
+    /// Answer the findings of a review, or all comments since the last round.
     Fix,
     /// Write the plan of a cruise.
     Plan,
     /// Resolve the conflicts of a merge.
     Merge,
-    /// Judge what was built against its contract.
+    /// Judge the work against its acceptance criteria.
     Validate,
 }
 
@@ -68,7 +68,7 @@ impl PromptName {
         PromptName::Validate,
     ];
 
-    /// The name of its file, without `.md`.
+    /// The name of the template's file, without `.md`.
     pub fn as_str(self) -> &'static str {
         match self {
             PromptName::Name => "name",
@@ -97,7 +97,7 @@ impl PromptName {
         }
     }
 
-    /// What may stand between double braces in it.
+    /// The placeholders that the template may use.
     pub fn inputs(self) -> &'static [&'static str] {
         match self {
             PromptName::Name => &["task"],
@@ -129,7 +129,7 @@ impl PromptName {
         }
     }
 
-    /// The inputs without which an agent cannot do what it is asked.
+    /// The placeholders without which an agent cannot do its job.
     pub fn required(self) -> &'static [&'static str] {
         match self {
             PromptName::Name | PromptName::Code => &["task"],
@@ -147,7 +147,7 @@ impl PromptName {
 /// One prompt with its inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prompt<'a> {
-    /// Find a title and a branch name.
+    /// Choose a title and a branch name.
     Name {
         /// The task.
         task: &'a str,
@@ -156,34 +156,34 @@ pub enum Prompt<'a> {
     Review {
         /// The task.
         task: &'a str,
-        /// The commit it is compared with.
+        /// The commit that the change is compared with.
         base: &'a str,
-        /// What its reviewer said before.
+        /// The reviewer's earlier review.
         earlier: &'a Earlier<'a>,
-        /// The change.
+        /// The diff.
         diff: &'a str,
-        /// Which part of it that is.
+        /// The part of the change that the diff shows.
         part: PartOf,
-        /// What programs found out about it; nothing is empty.
+        /// The results of programs for the change; empty if there are none.
         verified: &'a str,
     },
     /// Review one domain of a pull request.
     ReviewDomain {
         /// The task.
         task: &'a str,
-        /// The commit it is compared with.
+        /// The commit that the change is compared with.
         base: &'a str,
-        /// What its reviewer said before.
+        /// The reviewer's earlier review.
         earlier: &'a Earlier<'a>,
-        /// The change.
+        /// The diff.
         diff: &'a str,
-        /// Which part of it that is.
+        /// The part of the change that the diff shows.
         part: PartOf,
-        /// What programs found out about it; nothing is empty.
+        /// The results of programs for the change; empty if there are none.
         verified: &'a str,
         /// The review domain.
         domain: &'a Domain,
-        /// What it looks at.
+        /// The kind of work under review.
         subject: Subject,
         /// The pull request's address.
         pull_request: &'a str,
@@ -192,7 +192,7 @@ pub enum Prompt<'a> {
     Refute {
         /// The task.
         task: &'a str,
-        /// The commit it is compared with.
+        /// The commit that the change is compared with.
         base: &'a str,
         /// The findings.
         findings: &'a [Claimed<'a>],
@@ -209,15 +209,15 @@ pub enum Prompt<'a> {
         /// The file to write, relative to the repository.
         plan_path: &'a str,
     },
-    /// Answer the findings of a review, or all comments that came in since the last round.
+    /// Answer the findings of a review, or all comments since the last round.
     Fix {
         /// The task.
         task: &'a str,
-        /// The plan, relative to the repository, where the work is one.
+        /// The plan's path relative to the repository, if the work is a plan.
         plan_path: Option<&'a str>,
-        /// Which round this is, from 1.
+        /// The number of the round, from 1.
         round: u32,
-        /// Why the plan cannot be used, when it cannot.
+        /// The plan's errors, if it is not valid.
         plan_error: Option<&'a str>,
         /// The comments.
         comments: &'a [BatchComment<'a>],
@@ -228,16 +228,16 @@ pub enum Prompt<'a> {
         task: &'a str,
         /// The branch to merge.
         branch: &'a str,
-        /// The files with conflicts, one a line.
+        /// The files with conflicts, one per line.
         files: &'a str,
     },
-    /// Judge what was built against its contract.
+    /// Judge the work against its acceptance criteria.
     Validate {
-        /// The commit that holds it.
+        /// The commit to judge.
         commit: &'a str,
         /// The entries to judge.
         entries: &'a [JudgeEntry<'a>],
-        /// What programs showed of it.
+        /// The results of programs for it.
         receipts: &'a [ShownReceipt<'a>],
     },
 }
@@ -340,31 +340,31 @@ impl Prompt<'_> {
     }
 }
 
-/// The templates of a run: the shipped ones, and what a user put over them.
+/// The templates of a run: the built-in ones, and the user's replacements.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Prompts {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     templates: BTreeMap<PromptName, String>,
-    /// What the reviewers of a domain are asked, by its name.
+    /// The questions for the reviewers of each domain, by the domain's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     domains: BTreeMap<String, String>,
 }
 
-/// How the file of a review domain is named.
+/// The name of a review domain's file.
 fn domain_of(file: &str) -> Option<Domain> {
     let name = file.strip_prefix("domain-")?.strip_suffix(".md")?;
     Domain::parse(name)
 }
 
 impl Prompts {
-    /// Whether there is something to ask the reviewers of a domain.
+    /// Whether there are questions for the reviewers of a domain.
     pub fn has_domain(&self, domain: &Domain) -> bool {
         let is_shipped = Domain::SHIPPED.contains(domain);
         is_shipped || self.domains.contains_key(domain.name())
     }
 
-    /// What the reviewers of a domain are asked.
+    /// The questions for the reviewers of a domain.
     fn instructions(&self, domain: &Domain, subject: Subject) -> String {
         let own = self.domains.get(domain.name()).map(|text| text.trim());
         let asked = own.or_else(|| domain.instructions(subject));
@@ -378,7 +378,7 @@ impl Prompts {
         asked
     }
 
-    /// The same with one template replaced. `file` is its name, such as `review.md`.
+    /// Replaces one template. `file` is its name, such as `review.md`.
     pub fn replace(mut self, file: &str, text: &str) -> Result<Self, Problem> {
         let known = |name: &PromptName| file == format!("{}.md", name.as_str());
         if let Some(domain) = domain_of(file) {
@@ -430,13 +430,13 @@ impl Prompts {
         Ok(self)
     }
 
-    /// A template before it is filled.
+    /// A template with its placeholders.
     pub fn template(&self, name: PromptName) -> &str {
         let own = self.templates.get(&name);
         own.map_or(name.shipped(), String::as_str)
     }
 
-    /// The text for an agent. What is filled in is not looked at again.
+    /// The text for an agent. Inserted text is not searched for placeholders.
     pub fn render(&self, prompt: &Prompt<'_>) -> String {
         let name = prompt.name();
         let values = prompt.values(self);

@@ -1,10 +1,10 @@
-//! Texts that follow a prompt: what an earlier attempt left, why an answer could not be used, and
-//! the note that the agent of a task leaves for others.
+//! Texts that are appended to a prompt: the work of an earlier attempt, why an answer could not be
+//! used, and the request for a task's handoff.
 
 use super::fencing::fenced;
 use std::fmt::Write;
 
-/// What the agent of every task is asked for at its end.
+/// The request for a handoff, which every task's agent gets.
 pub(crate) const HANDOFF: &str = include_str!("handoff.md");
 
 /// The work of an earlier attempt.
@@ -12,15 +12,15 @@ pub(crate) const HANDOFF: &str = include_str!("handoff.md");
 pub(crate) struct Attempt<'a> {
     /// The commit that the branch started from.
     pub(crate) base: &'a str,
-    /// Whether it was done, and a person asked for more.
+    /// Whether the attempt had succeeded, and a person asked for more.
     pub(crate) is_follow_up: bool,
-    /// Whether it left commits on the branch.
+    /// Whether the attempt left commits on the branch.
     pub(crate) has_commits: bool,
-    /// The commit that holds its uncommitted work.
+    /// The commit with its uncommitted work.
     pub(crate) saved: Option<&'a str>,
 }
 
-/// Tells an agent where the work of an earlier attempt is.
+/// The text that tells an agent where the work of an earlier attempt is.
 pub(crate) fn earlier_attempt(attempt: &Attempt<'_>) -> String {
     let base = attempt.base;
     let mut text = String::from("\n\n");
@@ -52,7 +52,7 @@ pub(crate) fn earlier_attempt(attempt: &Attempt<'_>) -> String {
     text
 }
 
-/// Asks a reviewer once more. `why` is a lowercase fragment, `found` are its findings as text.
+/// The text that asks a reviewer once more. `why` is a lowercase fragment, `found` are its findings as text.
 pub(crate) fn asked_again(why: &str, commit: &str, found: &[String]) -> String {
     let mut text = format!(
         "\n\nYour last answer could not be used: {why}. Answer \

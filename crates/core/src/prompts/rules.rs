@@ -1,15 +1,15 @@
-//! The repository's own rules, for reviewers that are told them in their prompt.
+//! The repository's own rules, for reviewers that get them in their prompt.
 
 use super::fencing::{fenced, one_line};
 
-/// The files that hold them, as they are named to a reviewer.
+/// The files that contain the rules.
 pub const RULE_FILES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md"];
 
-/// The most that is told of one file, in bytes.
+/// How many bytes of one file a reviewer gets.
 pub const LONGEST_RULES: usize = 64 * 1024;
 
-/// The files of the list that hold rules, in the order of [`RULE_FILES`]: name and text. Of files with
-/// the same text only the first is told.
+/// The rule files in this list, in the order of [`RULE_FILES`]: name and text. Of files with the
+/// same text, only the first is included.
 pub fn rule_files<'a>(files: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     let mut told: Vec<(&str, &str)> = Vec::new();
     for name in RULE_FILES {
@@ -23,7 +23,7 @@ pub fn rule_files<'a>(files: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     told
 }
 
-/// A text of at most [`LONGEST_RULES`] bytes, with a line that says how much was cut.
+/// A text of at most [`LONGEST_RULES`] bytes, with a line about how much was cut.
 pub fn cut_rules(name: &str, text: &str) -> String {
     let end = text.floor_char_boundary(LONGEST_RULES.min(text.len()));
     let cut = text.len() - end;
@@ -37,7 +37,7 @@ pub fn cut_rules(name: &str, text: &str) -> String {
     )
 }
 
-/// A prompt with the repository's rules before it.
+/// The prompt, preceded by the repository's rules.
 pub fn with_rules(prompt: &str, files: &[(&str, &str)]) -> String {
     let told = rule_files(files);
     if told.is_empty() {

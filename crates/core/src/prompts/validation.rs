@@ -11,28 +11,28 @@ pub struct JudgeEntry<'a> {
     pub task: &'a str,
     /// The entry's id within its task.
     pub id: &'a str,
-    /// What must be true.
+    /// The acceptance criterion.
     pub text: &'a str,
 }
 
-/// What a program showed of one entry.
+/// The result of a program for one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownReceipt<'a> {
     /// The task.
     pub task: &'a str,
     /// The entry's id within its task.
     pub id: &'a str,
-    /// What must be true.
+    /// The acceptance criterion.
     pub text: &'a str,
     /// The command.
     pub command: &'a [String],
-    /// What it says, in one word.
+    /// The result, in one word.
     pub result: &'a str,
     /// The end of its output.
     pub output: &'a str,
 }
 
-/// How many receipts are told, and how many characters of an output.
+/// How many receipts are listed, and how many characters of each output.
 const MOST_RECEIPTS: usize = 100;
 const OUTPUT_CHARS: usize = 500;
 

@@ -1,20 +1,20 @@
-//! Reads the `.gitattributes` that mark generated and vendored files, as GitHub does.
+//! Reads the rules of `.gitattributes` that mark generated and vendored files, as GitHub does.
 
 use super::folded::Folded;
 
-/// The most lines that are taken.
+/// How many lines are read at most.
 const MOST_RULES: usize = 200;
 /// The longest pattern.
 const PATTERN_BYTES: usize = 300;
 
-/// The files that a `.gitattributes` at the root of a repository marks.
+/// The marks in the `.gitattributes` at the root of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Attributes {
     rules: Vec<(String, Folded, bool)>,
 }
 
 impl Attributes {
-    /// Reads the file. Macros and quoted patterns are passed over.
+    /// Parses the file. Macros and quoted patterns are skipped.
     pub(super) fn parse(text: &str) -> Self {
         let mut rules = Vec::new();
         for line in text
@@ -33,7 +33,7 @@ impl Attributes {
         Self { rules }
     }
 
-    /// How a file is marked. The last rule for it counts.
+    /// The mark of a file. The last matching rule counts.
     pub(super) fn of(&self, path: &str) -> Option<Folded> {
         [Folded::Generated, Folded::Vendored]
             .into_iter()
@@ -45,7 +45,7 @@ impl Attributes {
     }
 }
 
-/// One attribute, and whether it is set.
+/// One attribute of a line, and whether it is set.
 fn mark(word: &str) -> Option<(Folded, bool)> {
     let (name, is_set) = match (word.strip_prefix(['-', '!']), word.split_once('=')) {
         (Some(name), _) => (name, false),
@@ -59,7 +59,7 @@ fn mark(word: &str) -> Option<(Folded, bool)> {
     }
 }
 
-/// Whether a pattern means this file. One without a slash means its name in any folder.
+/// Whether a pattern matches this file. A pattern without a slash matches the file's name in any folder.
 fn is_about(pattern: &str, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     match pattern.strip_prefix('/') {
@@ -69,9 +69,9 @@ fn is_about(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// `*` and `?` stay within a folder, `**` does not.
+/// Whether a pattern matches a path. `*` and `?` do not match a slash, `**` does.
 fn matches(pattern: &str, path: &str) -> bool {
-    // Which beginnings of the pattern match what was read of the path.
+    // The positions in the pattern that are reachable after the part of the path read so far.
     let pattern = pattern.as_bytes();
     let mut at = vec![false; pattern.len() + 1];
     at[0] = true;
@@ -91,7 +91,7 @@ fn matches(pattern: &str, path: &str) -> bool {
     at[pattern.len()]
 }
 
-/// A star may stand for nothing, and `**/` for no folder.
+/// Adds positions after stars, because a star may match nothing, and `**/` no folder.
 fn skip_stars(pattern: &[u8], at: &mut [bool]) {
     for place in 0..pattern.len() {
         if at[place] && pattern[place] == b'*' {
@@ -104,7 +104,7 @@ fn skip_stars(pattern: &[u8], at: &mut [bool]) {
     }
 }
 
-/// Whether the star at this place is one of two.
+/// Whether the star at this position is part of `**`.
 fn is_deep(pattern: &[u8], place: usize) -> bool {
     pattern.get(place + 1) == Some(&b'*') || (place > 0 && pattern[place - 1] == b'*')
 }

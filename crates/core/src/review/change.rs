@@ -1,19 +1,19 @@
-//! Reads a unified diff while git prints it, and keeps what a review needs of it, within limits.
+//! Reads a unified diff as git prints it, and keeps the parts that a review needs, within limits.
 
 use super::attributes::Attributes;
 use super::folded::{Folded, folded, is_header, is_source};
 use super::quotes::Quotes;
 use crate::forge::inline::{FileDiff, Hunk, header_path, parse_hunk};
 
-/// Most text that is kept of one file: as much as all parts of a review show.
+/// How many bytes of one file are kept: as many as all parts of a review show.
 const FILE_BYTES: usize = 1024 * 1024;
-/// Most text that is kept of all files.
+/// How many bytes of all files are kept.
 const HELD_BYTES: usize = 16 * 1024 * 1024;
-/// The longest line that is kept; a minified file has one of megabytes.
+/// The longest line that is kept, in bytes; minified files have lines of megabytes.
 const LINE_BYTES: usize = 4096;
-/// Most files that are kept; the others are only counted.
+/// How many files are kept; further ones are only counted.
 const MOST_FILES: usize = 20_000;
-/// Most hunks whose positions are kept, over all files.
+/// How many hunk positions are kept over all files.
 const MOST_HUNKS: usize = 10_000;
 
 /// A change, file by file.
@@ -21,34 +21,34 @@ const MOST_HUNKS: usize = 10_000;
 pub struct Change {
     /// The files, in the order of the diff.
     pub files: Vec<ChangedFile>,
-    /// How many more files there are.
+    /// The number of further files.
     pub more: u64,
-    /// Lines that read like a reviewer's answer, of all files.
+    /// Lines of all files that look like a reviewer's answer.
     quotes: String,
 }
 
 /// One file of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangedFile {
-    /// Its path; the old one of a deleted file.
+    /// The file's path; the old one for a deleted file.
     pub path: String,
-    /// Lines added.
+    /// The number of added lines.
     pub added: u64,
-    /// Lines deleted.
+    /// The number of deleted lines.
     pub deleted: u64,
-    /// Why its lines are not shown to reviewers.
+    /// Why reviewers do not see its lines.
     pub folded: Option<Folded>,
-    /// Why they would not be, if more than its name said so.
+    /// The reason that applies only if more than the file's name indicates it.
     maybe_folded: Option<Folded>,
-    /// How many hunks it has.
+    /// The number of its hunks.
     pub(super) hunk_count: u64,
-    /// What git prints before the first hunk.
+    /// The lines that git prints before the first hunk.
     pub(super) head: String,
     /// The first hunks; the last one may be cut.
     pub(super) hunks: Vec<String>,
-    /// Whether text is missing in `hunks`.
+    /// Whether `hunks` is incomplete.
     pub(super) is_cut: bool,
-    /// The length of `head` and `hunks`.
+    /// The total length of `head` and `hunks`.
     pub(super) len: usize,
     lines: FileDiff,
     /// Whether its edits are unknown.
@@ -56,15 +56,15 @@ pub struct ChangedFile {
 }
 
 impl Change {
-    /// Reads a diff that is there as a whole.
+    /// Parses a complete diff.
     pub fn parse(diff: &[u8]) -> Self {
         let mut reader = ChangeReader::default();
         reader.read(diff);
         reader.finish()
     }
 
-    /// Which lines changed, as hunks without context, of at most so many files and hunks; and whether
-    /// more did.
+    /// The changed lines as hunks without context, for limited numbers of files and hunks; and
+    /// whether more changed.
     pub fn into_edits(self, most_files: usize, most_hunks: usize) -> (Vec<FileDiff>, bool) {
         let (mut hunks, mut is_cut) = (0, self.more > 0 || self.files.len() > most_files);
         let mut files = Vec::new();
@@ -79,8 +79,8 @@ impl Change {
         (files, is_cut)
     }
 
-    /// Folds the files that a `.gitattributes` marks as generated or vendored. It must be the one of the
-    /// base: a change does not say what its reviewers see.
+    /// Folds the files that a `.gitattributes` marks as generated or vendored. Use the base's file,
+    /// because a change must not decide what its reviewers see.
     pub fn fold_marked(&mut self, attributes: &str) {
         let marked = Attributes::parse(attributes);
         for file in self.files.iter_mut().filter(|file| file.folded.is_none()) {
@@ -88,7 +88,7 @@ impl Change {
         }
     }
 
-    /// Lines that read like a reviewer's answer, with their signs, also of files that are folded or cut.
+    /// Lines that look like a reviewer's answer, with their signs; also of files that are folded or cut.
     pub fn quotes(&self) -> &str {
         &self.quotes
     }
@@ -99,14 +99,15 @@ impl Change {
         self.more > 0 || self.files.iter().any(is_unknown)
     }
 
-    /// Which lines the diff shows, of cut files too. A file of which it shows none has only its name.
+    /// The lines that the diff shows, including those of shortened files. A file without shown
+    /// lines only has its name.
     pub fn into_lines(self) -> Vec<FileDiff> {
         let files = self.files.into_iter();
         files.map(|file| named(file.lines, file.path)).collect()
     }
 }
 
-/// Git names the sides of a file only where it shows its lines.
+/// The file's lines, with its path on both sides if git named none: git names them only with lines.
 fn named(mut lines: FileDiff, path: String) -> FileDiff {
     if lines.new_path.is_none() && lines.old_path.is_none() {
         lines.old_path = Some(path.clone());
@@ -116,12 +117,12 @@ fn named(mut lines: FileDiff, path: String) -> FileDiff {
 }
 
 impl ChangedFile {
-    /// Whether the change deletes it.
+    /// Whether the change deletes the file.
     pub(super) fn is_deleted(&self) -> bool {
         self.lines.new_path.is_none() && self.lines.old_path.is_some()
     }
 
-    /// Enters a line that was removed or added. Returns how many edits began with it.
+    /// Records a removed or added line. Returns how many edits began with it.
     fn edit(&mut self, old_at: u64, new_at: u64, (old, new): (u64, u64), edits: usize) -> usize {
         if self.is_unmeasured {
             return 0;
@@ -134,7 +135,7 @@ impl ChangedFile {
             return 0;
         }
         if edits >= MOST_HUNKS {
-            // Some lines would look unchanged: then the hunks alone are known.
+            // Some changed lines would look unchanged, so only the hunks are kept.
             self.is_unmeasured = true;
             self.lines.edits.clear();
             return 0;
@@ -146,7 +147,7 @@ impl ChangedFile {
         1
     }
 
-    /// Folds the file if its name says that nobody wrote it. The name of source code is not enough.
+    /// Folds the file if its name indicates that nobody wrote it. For source code, the name is not enough.
     fn fold_by_name(&mut self, path: &str) {
         let why = folded(path);
         let is_source = is_source(path);
@@ -162,7 +163,7 @@ impl ChangedFile {
         }
     }
 
-    /// Drops text until `limit` holds: whole hunks from the end, then lines of the first one.
+    /// Drops text down to `limit`: whole hunks from the end, then lines of the first one.
     fn trim(&mut self, limit: usize) {
         while self.len > limit {
             self.is_cut = true;
@@ -194,21 +195,21 @@ pub(super) fn whole_lines(text: &str, limit: usize) -> usize {
     end.map_or(0, |end| end + 1)
 }
 
-/// Takes a diff as it comes.
+/// Reads a diff piece by piece.
 #[derive(Debug)]
 pub struct ChangeReader {
     change: Change,
-    /// The line that is not at its end yet, as far as it is kept.
+    /// The unfinished line, as far as it is kept.
     line: Vec<u8>,
-    /// Bytes of that line that are not kept.
+    /// How many bytes of that line were dropped.
     dropped: u64,
-    /// Lines that the hunk still has on each side.
+    /// The numbers of lines that the hunk still has on each side.
     old_left: u64,
     new_left: u64,
-    /// The next line on each side.
+    /// The number of the next line on each side.
     old_at: u64,
     new_at: u64,
-    /// Text kept so far.
+    /// How many bytes of text are kept so far.
     held: usize,
     file_limit: usize,
     hunks: usize,
@@ -236,7 +237,7 @@ impl Default for ChangeReader {
 }
 
 impl ChangeReader {
-    /// Takes the next bytes; they may end anywhere.
+    /// Reads the next bytes, which may end anywhere.
     pub fn read(&mut self, bytes: &[u8]) {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             let (text, is_end) = match part.strip_suffix(b"\n") {
@@ -252,7 +253,7 @@ impl ChangeReader {
         }
     }
 
-    /// The change, once all was read.
+    /// The complete change, after everything was read.
     pub fn finish(mut self) -> Change {
         if !self.line.is_empty() {
             self.end_line();
@@ -263,7 +264,7 @@ impl ChangeReader {
 
     fn end_line(&mut self) {
         let mut line = String::from_utf8_lossy(&self.line).into_owned();
-        // A part of it could be a part of a secret, which is not recognized later.
+        // A cut line could contain a part of a secret, which could not be recognised later.
         if self.dropped > 0 {
             let sign = line.chars().next().unwrap_or(' ');
             let bytes = self.line.len() as u64 + self.dropped;
@@ -304,7 +305,7 @@ impl ChangeReader {
         self.change.files.push(file);
     }
 
-    /// A line of a file, inside a hunk or around it.
+    /// Handles a line of a file, inside or outside of a hunk.
     fn take(&mut self, in_hunk: bool, line: &str) {
         let is_counted_only = self.change.more > 0;
         let Some(file) = self.change.files.last_mut().filter(|_| !is_counted_only) else {
@@ -353,7 +354,7 @@ impl ChangeReader {
         self.held = (self.held + file.len).saturating_sub(before);
     }
 
-    /// Halves what a file may keep until all of it fits.
+    /// Halves the limit of each file until all of them fit.
     fn trim(&mut self) {
         while self.held > HELD_BYTES && self.file_limit > 0 {
             self.file_limit /= 2;
@@ -366,7 +367,7 @@ impl ChangeReader {
     }
 }
 
-/// Adds a line to the last hunk, unless the file has its share.
+/// Adds a line to the last hunk, unless the file has reached its limit.
 fn keep(file: &mut ChangedFile, line: &str, limit: usize) {
     if file.folded.is_some() || file.is_cut {
         return;
@@ -383,7 +384,7 @@ fn keep(file: &mut ChangedFile, line: &str, limit: usize) {
     }
 }
 
-/// A line before the first hunk.
+/// Handles a line before the first hunk.
 fn header(file: &mut ChangedFile, line: &str) {
     if let Some(path) = line.strip_prefix("--- ") {
         file.lines.old_path = header_path(path, "a/");
@@ -411,7 +412,7 @@ fn header(file: &mut ChangedFile, line: &str) {
     }
 }
 
-/// The path in `a/x b/x`, where both sides name the same file.
+/// The path in `a/x b/x`, if both sides name the same file.
 fn same_path(paths: &str) -> Option<String> {
     let half = paths.len().checked_sub(1)? / 2;
     let old = paths.get(..half)?;

@@ -4,19 +4,19 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 
-/// What a review looks at.
+/// The subject area of a review.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Domain {
-    /// Whether it does the task, and whether tests prove it.
+    /// Whether the change does its task, with tests that prove it.
     Correctness,
     /// Whether it can be abused.
     Security,
-    /// Whether it can work.
+    /// Whether the approach can work.
     TechnicalFeasibility,
     /// Whether its tasks have the right size.
     TaskGranularity,
-    /// Whether everything it needs is there.
+    /// Whether everything that the work needs is there.
     DependencyCompleteness,
     /// Everything else.
     GeneralPolish,
@@ -31,7 +31,7 @@ pub struct OwnDomain(String);
 /// The longest name of a domain.
 const LONGEST_NAME: usize = 40;
 
-/// What is reviewed.
+/// The kind of work under review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A plan, before anything is built.
@@ -41,7 +41,7 @@ pub enum Subject {
 }
 
 impl Domain {
-    /// The shipped ones, in the order in which they review.
+    /// The built-in domains, in the order of their reviews.
     pub const SHIPPED: [Domain; 6] = [
         Domain::Correctness,
         Domain::Security,
@@ -51,10 +51,10 @@ impl Domain {
         Domain::GeneralPolish,
     ];
 
-    /// What a name looks like, in the schema of the settings.
+    /// The pattern of a name, for the schema of the settings.
     pub const PATTERN: &str = "^[A-Za-z][A-Za-z0-9]{0,39}$";
 
-    /// Reads a name; `None` if it is none.
+    /// Parses a name; `None` if it is not a valid one.
     pub fn parse(name: &str) -> Option<Self> {
         let shipped = Self::SHIPPED.into_iter().find(|one| one.name() == name);
         shipped.or_else(|| {
@@ -78,13 +78,13 @@ impl Domain {
         }
     }
 
-    /// Whether it reviews this: a plan does nothing yet that could be correct.
+    /// Whether the domain reviews this kind of work: the correctness of a plan cannot be reviewed.
     pub fn reviews(&self, subject: Subject) -> bool {
         !matches!((self, subject), (Domain::Correctness, Subject::Plan))
     }
 
-    /// Whether there may be nothing to review. Every change is correct or not, and every plan can be
-    /// carried out or not, in parts or not.
+    /// Whether the domain may find nothing to review. Every change is correct or not, and every
+    /// plan is feasible and well divided or not.
     pub fn may_not_apply(&self, subject: Subject) -> bool {
         match (self, subject) {
             (Domain::Correctness, _)
@@ -101,7 +101,7 @@ impl Domain {
         }
     }
 
-    /// The name as people read it, such as `TECHNICAL FEASIBILITY`.
+    /// The name in capital letters, such as `TECHNICAL FEASIBILITY`.
     fn title(&self) -> String {
         let mut title = String::new();
         let mut before = ' ';
@@ -115,7 +115,7 @@ impl Domain {
         title
     }
 
-    /// What a reviewer of a shipped domain is asked to look for.
+    /// The questions of a built-in domain for its reviewers.
     pub fn instructions(&self, subject: Subject) -> Option<&'static str> {
         Some(match (self, subject) {
             (Domain::Own(_), _) => return None,
@@ -179,13 +179,13 @@ impl Domain {
         })
     }
 
-    /// The first line of what is posted, such as `[SECURITY REVIEW - APPROVED]`.
+    /// The first line of a posted review, such as `[SECURITY REVIEW - APPROVED]`.
     pub fn heading(&self, verdict: Option<Verdict>) -> String {
         format!("[{} REVIEW - {}]", self.title(), verdict_title(verdict))
     }
 }
 
-/// A verdict as headings have it.
+/// A verdict in the form used in headings.
 pub fn verdict_title(verdict: Option<Verdict>) -> &'static str {
     match verdict {
         Some(Verdict::Approved) => "APPROVED",

@@ -5,21 +5,21 @@ use crate::markdown::code;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How far apart two findings about the same lines may be placed.
+/// How many lines two findings about the same place may be apart.
 const SAME_LINES: u64 = 3;
-/// How many of the words of the longer of two findings, in percent, the shorter must have.
+/// The percentage of the longer finding's words that the shorter one must contain.
 const SAME_WORDS: usize = 60;
-/// Words that deny what is said.
+/// Words that negate a statement.
 const NEGATIONS: [&str; 10] = [
     "not", "no", "never", "cannot", "without", "none", "nothing", "nobody", "neither", "nor",
 ];
-/// How many further places of a finding are named.
+/// How many further places of a finding are listed.
 const MOST_PLACES: usize = 20;
-/// Longest name of a file among them.
+/// How many characters of a file name are listed.
 const PATH_CHARS: usize = 200;
 
-/// The findings, the worst and surest first. What is said of several places in the same words is one
-/// finding at the first of them that names the others; what was refuted of some of them is another one.
+/// The merged findings, the worst and most certain first. Findings with the same words at several places
+/// become one, at the first place, which lists the others; refuted ones are merged separately.
 pub fn merged(findings: &[Finding]) -> Vec<Finding> {
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
     let mut known: BTreeMap<(String, bool, bool), usize> = BTreeMap::new();
@@ -37,8 +37,8 @@ pub fn merged(findings: &[Finding]) -> Vec<Finding> {
     merged
 }
 
-/// The findings, each as bad and as sure as the worst that says the same of another place. They stay
-/// apart, so that each place can be refuted.
+/// The findings, where those with the same words get the worst severity and the highest confidence
+/// of them. They stay separate, so that each place can be refuted.
 pub fn levelled(mut findings: Vec<Finding>) -> Vec<Finding> {
     let all = findings.iter();
     let said: Vec<(String, bool)> = all
@@ -70,7 +70,7 @@ pub fn distinct<T>(findings: Vec<T>, finding: impl Fn(&T) -> &Finding) -> Vec<T>
     findings.into_iter().filter(is_new).collect()
 }
 
-/// What a finding says, and of which place: read once, compared with many.
+/// The meaning and place of a finding, computed once and compared with many.
 pub struct Meaning {
     file: Option<String>,
     line: Option<u64>,
@@ -91,8 +91,8 @@ impl Meaning {
         }
     }
 
-    /// Two reviewers say the same in other words: of lines beside each other, one with all the words of
-    /// the other and few more.
+    /// Whether both mean the same in possibly other words: they are about nearby lines, and one
+    /// contains all words of the other and few more.
     pub fn is_same(&self, other: &Meaning) -> bool {
         let is_here = self.file == other.file
             && match (self.line, other.line) {
@@ -114,7 +114,7 @@ impl Meaning {
     }
 }
 
-/// How often a text says that something is not so. One such word turns its meaning around.
+/// The number of negations in a text. A single one reverses its meaning.
 fn negations(text: &str) -> usize {
     let text = text.to_lowercase().replace('’', "'");
     let short = text.matches("n't").count();
@@ -128,7 +128,8 @@ fn vocabulary(text: &str) -> BTreeSet<String> {
     words.map(str::to_lowercase).collect()
 }
 
-/// The first of them, as bad and as sure as the worst, with the places of the others.
+/// The first finding of a group, with the worst severity, the highest confidence, and the places of
+/// the others.
 fn one_of(group: &[&Finding]) -> Finding {
     let mut one = group[0].clone();
     for other in &group[1..] {

@@ -1,12 +1,12 @@
-//! Whether a finding can have been there before the change.
+//! Decides whether a finding can have existed before the change.
 
 use crate::agent::answer::Finding;
 use crate::forge::inline::FileDiff;
 
-/// Takes back a reviewer's statement that a finding existed before, where the change itself may have
-/// added the line: where it did, where the finding names a changed file and no line of it, and where
-/// the lines of the diff are not known: of all files if it was cut, else of those that it deletes or shows
-/// no lines of. Elsewhere only the reviewer can say it: a change can break code that it does not touch.
+/// Corrects findings that a reviewer claims to be older than the change, if the change may have added them:
+/// it added the line, or the finding names a changed file without a line, or the lines of the diff are
+/// unknown. The lines are unknown for all files if the diff was cut, else for files that it deletes or shows
+/// without lines. In other places only the reviewer can know: a change can break code that it does not touch.
 pub fn require_older(findings: &mut [Finding], diff: &[FileDiff], is_cut: bool) {
     for finding in findings {
         finding.pre_existing &= !is_cut && !is_added(finding, diff);
@@ -17,7 +17,7 @@ fn is_added(finding: &Finding, diff: &[FileDiff]) -> bool {
     let (Some(path), false) = (finding.file.as_deref(), diff.is_empty()) else {
         return true;
     };
-    // A reviewer may write the whole path, or one of the diff's.
+    // A reviewer may write the whole path or the path in the diff.
     let is_path = |one: &String| path == one || path.ends_with(&format!("/{one}"));
     let is_it = |file: &&FileDiff| match (&file.old_path, &file.new_path) {
         (_, Some(new)) => is_path(new),
@@ -33,7 +33,7 @@ fn is_added(finding: &Finding, diff: &[FileDiff]) -> bool {
         return true;
     };
     let last = finding.end_line.unwrap_or(first);
-    // Without the edits, the lines around them count too.
+    // Without known edits, the lines around them count too.
     let added = match file.edits.as_slice() {
         [] => &file.hunks,
         _ => &file.edits,

@@ -1,21 +1,22 @@
-//! A change that is too long for one reviewer, in parts: each lists all files and shows other lines.
+//! Divides a change that is too long for one reviewer into parts. Each part lists all files and
+//! shows other lines.
 
 use super::change::{Change, ChangedFile};
 use super::shown::{Note, Part, list, room, shares, shown};
 use crate::forge::inline::parse_hunk;
 use std::fmt::Write;
 
-/// The most parts of one change. A longer one is cut.
+/// The maximum number of parts of a change; a longer change is cut.
 pub const MOST_PARTS: usize = 8;
 /// Room for the line that counts the parts.
 const COUNT_BYTES: usize = 120;
-/// Room for the line of a hunk's position, and for git's note that a file does not end its last line.
+/// Room for the line with a hunk's position, and for git's note about a missing line end.
 const POSITION_BYTES: usize = 128;
-/// How often less is tried where parts that end at a file or a line leave too much room unused.
+/// How often a smaller room is tried, because parts that end at a file or a line leave some room unused.
 const MOST_TRIES: usize = 16;
 
-/// The texts for the reviewers of a change, each at most `limit` bytes long: one, if it is enough. If
-/// `most` are not, each file is cut to a fair share.
+/// The texts for a change's reviewers, each of at most `limit` bytes: one text if that suffices. If
+/// `most` do not suffice, each file is cut to a fair share.
 pub fn shown_in_parts(change: &Change, limit: usize, most: usize) -> Vec<String> {
     let is_whole = |part: &Part<'_>| matches!(part, Part::Row | Part::Whole);
     if shares(change, room(change, limit)).iter().all(is_whole) {
@@ -33,20 +34,20 @@ pub fn shown_in_parts(change: &Change, limit: usize, most: usize) -> Vec<String>
     vec![shown(change, limit)]
 }
 
-/// The diff, divided among parts.
+/// A diff that is divided into parts.
 struct Packed {
     room: usize,
     most: usize,
-    /// What each part shows.
+    /// The text of each part.
     bodies: Vec<String>,
-    /// The file whose header the last part shows last.
+    /// The file whose header is the last one in the last part.
     open: Option<usize>,
-    /// The first and the last part that shows lines of each file.
+    /// The first and the last part with lines of each file.
     spans: Vec<Option<(usize, usize)>>,
 }
 
 impl Packed {
-    /// `None` if that many parts are not enough.
+    /// Divides the diff; `None` if it needs more parts.
     fn of(change: &Change, shares: &[Part<'_>], room: usize, most: usize) -> Option<Self> {
         let mut packed = Self {
             room,
@@ -66,7 +67,7 @@ impl Packed {
         Some(packed)
     }
 
-    /// Adds a file: whole, if any part has room for it.
+    /// Adds a file, as a whole if a part has room for it.
     fn add(&mut self, number: usize, file: &ChangedFile, hunks: &[&str], note: &str) -> Option<()> {
         let head = (number, file.head.as_str());
         let lengths = hunks.iter().map(|hunk| hunk.len());
@@ -94,7 +95,7 @@ impl Packed {
         self.put(head, note)
     }
 
-    /// Divides a hunk that is longer than a part, at the ends of lines.
+    /// Divides a hunk that is longer than a part, at line ends.
     fn split(&mut self, head: (usize, &str), hunk: &str) -> Option<()> {
         let (position, lines) = hunk.split_once('\n')?;
         let position = parse_hunk(position)?;
@@ -120,13 +121,13 @@ impl Packed {
         }
     }
 
-    /// How much the last part has room for.
+    /// The room left in the last part.
     fn free(&self) -> usize {
         let used = self.bodies.last().map_or(0, String::len);
         self.room.saturating_sub(used)
     }
 
-    /// The same, besides the header of this file.
+    /// The room left in the last part after this file's header.
     fn left(&self, (number, head): (usize, &str)) -> usize {
         let head = if self.open == Some(number) {
             0
@@ -136,7 +137,7 @@ impl Packed {
         self.free().saturating_sub(head)
     }
 
-    /// Begins another part, unless the last one is empty.
+    /// Begins another part, unless the last one is still empty.
     fn begin(&mut self) -> Option<()> {
         if self.bodies.last().is_some_and(String::is_empty) {
             return Some(());
@@ -149,7 +150,7 @@ impl Packed {
         Some(())
     }
 
-    /// Adds a text that the last part has room for.
+    /// Adds a text to the last part, if it fits.
     fn put(&mut self, (number, head): (usize, &str), text: &str) -> Option<()> {
         let head = if self.open == Some(number) { "" } else { head };
         if head.len() + text.len() > self.free() {
@@ -165,7 +166,7 @@ impl Packed {
         Some(())
     }
 
-    /// The parts, each behind the list of all files.
+    /// The parts, each after the list of all files.
     fn texts(self, change: &Change, shares: &[Part<'_>], limit: usize) -> Vec<String> {
         let count = self.bodies.len();
         let files = shares.iter().zip(&self.spans);
@@ -196,7 +197,7 @@ impl Packed {
     }
 }
 
-/// What a row of the list says of a file that these parts show.
+/// The note about a file in the list, which names the parts that show it.
 fn noted(share: &Part<'_>, (first, last): (usize, usize)) -> String {
     let cut = if matches!(share, Part::Cut(_)) {
         "cut, "
@@ -210,7 +211,7 @@ fn noted(share: &Part<'_>, (first, last): (usize, usize)) -> String {
     }
 }
 
-/// Lines of a hunk that follow each other.
+/// Consecutive lines of a hunk.
 struct Piece {
     text: String,
     old: (u64, u64),
@@ -232,7 +233,7 @@ impl Piece {
         self.new.1 += u64::from(!line.starts_with(['-', '\\']));
     }
 
-    /// These lines as a hunk; the next ones follow them.
+    /// Returns these lines as a hunk; the next lines follow them.
     fn take(&mut self) -> Option<String> {
         if self.text.is_empty() {
             return None;

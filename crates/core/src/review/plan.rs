@@ -6,19 +6,19 @@ use crate::ids::CommitSha;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is reviewed, and how often.
+/// The domains of a review, and how often each reviews.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewPlan {
-    /// What is looked at, in order; one `None` for a review of everything at once.
+    /// The domains, in order; a single `None` for one review of everything.
     pub domains: Vec<Option<Domain>>,
-    /// How often one domain is reviewed at most.
+    /// The maximum number of reviews of one domain.
     pub max_reviews: u32,
-    /// Whether the findings of the last review are still fixed, although no review follows.
+    /// Whether the findings of the last review are fixed although no review follows.
     pub fix_after_last: bool,
 }
 
-/// One review of one domain that is still to be given.
+/// A review of one domain that is due.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Seat {
@@ -26,22 +26,22 @@ pub struct Seat {
     pub domain: Option<Domain>,
     /// Review number within the domain, from 1.
     pub round: u32,
-    /// Why the reviewer is asked once more: no verdict followed from its answer.
+    /// Why the reviewer is asked once more: its answer gave no verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<String>,
-    /// What the reviewers of its parts said, where the change has more than one.
+    /// The reviews of the change's parts, if it has more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<PartReview>,
 }
 
 impl Seat {
-    /// What the reviewer of a part said.
+    /// The review of a part, if there is one.
     pub fn part(&self, part: usize) -> Option<&PartReview> {
         self.given.iter().find(|one| one.part == part)
     }
 }
 
-/// What one reviewer said of one part of a change.
+/// The review of one part of a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PartReview {
@@ -49,38 +49,38 @@ pub struct PartReview {
     pub part: usize,
     /// How many parts the change has.
     pub of: usize,
-    /// The commit that the part belongs to.
+    /// The commit of the part.
     pub head: Option<CommitSha>,
-    /// The commit that it was compared with.
+    /// The commit that it is compared with.
     pub base: CommitSha,
-    /// The verdict; `None` when there is none.
+    /// The verdict; `None` if there is none.
     pub verdict: Option<Verdict>,
-    /// Why there is none.
+    /// Why there is no verdict.
     pub failure: Option<String>,
     /// What it found.
     pub findings: Vec<Finding>,
-    /// Why its reviewer is to be asked once more; `None` for a review that counts.
+    /// Why its reviewer must be asked once more; `None` if the review counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<String>,
 }
 
-/// What is to be done next.
+/// The next step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "move")]
 pub enum Move {
-    /// Let reviewers look at the head, all at the same commit.
+    /// Reviewers review the head, all at the same commit.
     Review {
-        /// The reviews that are not given yet, in the order of their domains.
+        /// The reviews that are due, in the order of their domains.
         #[serde(default)]
         seats: Vec<Seat>,
     },
-    /// Let the fixer address what they found.
+    /// The fixer fixes the findings.
     Fix,
     /// The reviews are finished.
     Done,
 }
 
-/// What all reviews together came to.
+/// The result of all reviews together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "RunVerdict")]
@@ -94,7 +94,7 @@ pub enum LastWord {
 }
 
 impl ReviewPlan {
-    /// One review, one round of fixes, done.
+    /// A plan of one review and one round of fixes.
     pub fn sequential() -> Self {
         Self {
             domains: vec![None],
@@ -103,7 +103,7 @@ impl ReviewPlan {
         }
     }
 
-    /// Review and fix until approved, or out of iterations.
+    /// A plan of reviews and fixes until an approval or the maximum number of reviews.
     pub fn pingpong(max_iterations: u32) -> Self {
         Self {
             domains: vec![None],
@@ -112,7 +112,8 @@ impl ReviewPlan {
         }
     }
 
-    /// All domains at once, then one round of fixes, until all approve or are out of iterations.
+    /// A plan of reviews by all domains at once, each followed by one round of fixes, until all
+    /// approve or reach the maximum.
     pub fn by_domain(domains: impl IntoIterator<Item = Domain>, max_iterations: u32) -> Self {
         Self {
             domains: domains.into_iter().map(Some).collect(),
@@ -121,14 +122,14 @@ impl ReviewPlan {
         }
     }
 
-    /// The first move: every domain reviews.
+    /// The first step: every domain reviews.
     pub fn first(&self) -> Move {
         let all = self.domains.iter().map(|domain| (domain.clone(), 0));
         self.review(all.collect())
     }
 
-    /// The move after all reviews of a commit are given. `rounds` has one entry for each domain that
-    /// found something to fix: how often it has reviewed so far.
+    /// The step after all reviews of a commit. `rounds` contains, for each domain with findings to
+    /// fix, its number of reviews so far.
     pub fn after_reviews(&self, rounds: &[u32]) -> Move {
         let has_next = |reviews: &u32| *reviews < self.max_reviews || self.fix_after_last;
         if rounds.is_empty() || !rounds.iter().all(has_next) {
@@ -137,8 +138,8 @@ impl ReviewPlan {
         Move::Fix
     }
 
-    /// The reviews by domains that do not approve the head yet, each with how often it has reviewed so
-    /// far. Where one of them may not review any more, nothing that the others say leads to an approval.
+    /// The reviews by the domains that do not approve the head yet, given with their numbers of reviews so
+    /// far. If one of them may not review any more, no approval is possible, and no domain reviews.
     pub fn review(&self, open: Vec<(Option<Domain>, u32)>) -> Move {
         let is_out = |(_, reviews): &(_, u32)| *reviews >= self.max_reviews;
         if open.is_empty() || open.iter().any(is_out) {
@@ -165,7 +166,7 @@ mod tests {
         ReviewPlan::by_domain(Domain::SHIPPED, max_iterations)
     }
 
-    /// Plays panels: in each round the domains whose bit is set object. Lists the moves.
+    /// Simulates a plan: in each round, the domains whose bit is set object. Lists the moves.
     fn play(plan: &ReviewPlan, objecting: &[u8]) -> Vec<String> {
         let mut moves = Vec::new();
         let mut next = plan.first();
@@ -190,7 +191,7 @@ mod tests {
                 }
                 Move::Fix => {
                     moves.push(format!("fix {against:b}"));
-                    // The commit makes every approval stale.
+                    // The new commit makes every approval stale.
                     let open = plan.domains.iter().cloned().zip(reviews.clone());
                     plan.review(open.collect())
                 }

@@ -1,11 +1,11 @@
-//! Lines of a change that read like a reviewer's answer, whether reviewers are shown them or not: an answer
-//! that stands there was quoted.
+//! Collects lines of a change that look like a reviewer's answer, whether reviewers see them or
+//! not: an answer that equals them was quoted.
 
 use std::collections::VecDeque;
 
-/// How many lines before and after the key of an answer are kept.
+/// How many lines before and after the key of an answer are stored.
 const AROUND: usize = 40;
-/// Most text that is kept.
+/// The maximum size of the stored text.
 const MOST_BYTES: usize = 256 * 1024;
 /// The keys of answers.
 const KEYS: [&str; 2] = ["\"verdict\"", "\"findings\""];
@@ -13,9 +13,9 @@ const KEYS: [&str; 2] = ["\"verdict\"", "\"findings\""];
 /// Collects such lines while the diff is read.
 #[derive(Debug, Default)]
 pub(super) struct Quotes {
-    /// The last lines that are not kept yet.
+    /// The last lines that are not stored yet.
     recent: VecDeque<String>,
-    /// How many of the next lines are kept.
+    /// How many of the next lines are stored.
     after: usize,
     text: String,
 }
@@ -40,7 +40,7 @@ impl Quotes {
         self.recent.push_back(line.to_owned());
     }
 
-    /// Lines of another hunk are in no block with these.
+    /// Ends a block, because lines of another hunk cannot continue it.
     pub(super) fn end_hunk(&mut self) {
         self.recent.clear();
         self.after = 0;

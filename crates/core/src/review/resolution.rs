@@ -1,4 +1,4 @@
-//! Matches a change with findings: the findings that it touched, and its lines that no finding names.
+//! Matches a change with findings: which findings it touched, and which of its lines no finding names.
 
 use crate::agent::answer::Finding;
 use crate::forge::inline::{FileDiff, Hunk};
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// How far from a named line a change still belongs to it.
+/// How many lines from a named line a change still belongs to it.
 const NEAR: u64 = 10;
 
 /// How many findings of a review were touched afterwards.
@@ -15,18 +15,18 @@ const NEAR: u64 = 10;
 pub struct Resolution {
     /// Findings with a place, except refuted ones and those from before the change.
     pub findings: u32,
-    /// Those whose lines changed since the review; whose file did, where they have no line.
+    /// Findings whose lines changed since the review; for findings without a line, whose file changed.
     pub resolved: u32,
 }
 
-/// What a finding or comment names.
+/// The place that a finding or comment names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
     /// The file.
     pub file: String,
-    /// The lines; `None` for all of it.
+    /// The lines; `None` for the whole file.
     pub lines: Option<Range<u64>>,
-    /// Its words, which may name other files.
+    /// The finding's text, which may name other files.
     pub text: String,
 }
 
@@ -34,7 +34,7 @@ pub struct Named {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedPlace {
-    /// The file; its old path where it was deleted.
+    /// The file; its old path if it was deleted.
     pub file: String,
     /// The first changed line; `None` where the file has no changed lines.
     pub line: Option<u64>,
@@ -43,7 +43,7 @@ pub struct ChangedPlace {
 }
 
 impl Named {
-    /// What a finding names; `None` without a file.
+    /// The place of a finding; `None` without a file.
     pub fn of(finding: &Finding) -> Option<Self> {
         let more = [&finding.evidence, &finding.suggestion];
         let mut text = finding.issue.clone();
@@ -59,7 +59,7 @@ impl Named {
         })
     }
 
-    /// The same without its lines, unless they are lines of the commit at hand.
+    /// The place without its lines, unless they are lines of the current commit.
     #[must_use]
     pub fn on_lines(self, is_same: bool) -> Self {
         Self {
@@ -81,8 +81,7 @@ impl Named {
     }
 }
 
-/// How many findings of a review were touched by what changed since. The hunks must come without
-/// context.
+/// How many findings of a review the later changes touched. The hunks must have no context lines.
 pub fn resolution(findings: &[Finding], files: &[FileDiff]) -> Resolution {
     let mut resolution = Resolution::default();
     for finding in findings {
@@ -102,8 +101,8 @@ pub fn resolution(findings: &[Finding], files: &[FileDiff]) -> Resolution {
     resolution
 }
 
-/// Whether a hunk changes one of these lines. Lines that are inserted right before or after them count:
-/// a missing check is added there.
+/// Whether a hunk changes one of these lines. Lines inserted right before or after them count,
+/// because a missing check is added there.
 fn touches(hunk: &Hunk, lines: &Range<u64>) -> bool {
     if hunk.old.is_empty() {
         return (lines.start..=lines.end).contains(&hunk.old.start);
@@ -111,7 +110,7 @@ fn touches(hunk: &Hunk, lines: &Range<u64>) -> bool {
     hunk.old.start < lines.end && lines.start < hunk.old.end
 }
 
-/// The changed places that nothing names. The hunks must come without context.
+/// The changed places that no finding names. The hunks must have no context lines.
 pub fn outside(files: &[FileDiff], named: &[Named]) -> Vec<ChangedPlace> {
     let mut places = Vec::new();
     for file in files {

@@ -1,28 +1,28 @@
-//! The diff that a reviewer sees: every file with its counts, then the lines of files that people
-//! write. When those do not fit, each file is cut to a fair share.
+//! The diff for a reviewer: a list of all files with their counts, then the lines of files that
+//! people write. If those do not fit, each file is cut to a fair share.
 
 use super::change::{Change, ChangedFile, whole_lines};
 use super::folded::Folded;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The smallest share of a file, where there is room for one at all.
+/// The smallest share of a file that is shown at all.
 const LEAST_SHARE: usize = 512;
-/// Room for the line that says what is left out of a file.
+/// Room for the line that says what was left out of a file.
 const NOTE_BYTES: usize = 120;
 /// Room for the longest [`Note`] in a row of the list.
 const PART_BYTES: usize = 32;
 
-/// How much of a file is shown.
+/// How a file is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part<'a> {
-    /// Only its row in the list, because it is folded or there is nothing more.
+    /// Only in the list, because it is folded or has no lines.
     Row,
     /// All of it.
     Whole,
-    /// This much of it.
+    /// As far as it fits.
     Cut(Cut<'a>),
-    /// Only its row in the list, because there is no room.
+    /// Only in the list, because there is no room.
     LeftOut,
 }
 
@@ -31,12 +31,12 @@ pub(super) enum Part<'a> {
 pub(super) struct Cut<'a> {
     /// The hunks that are shown.
     pub(super) hunks: Vec<&'a str>,
-    /// The line that says what is left out.
+    /// The line about what is left out.
     pub(super) note: String,
 }
 
 impl Part<'_> {
-    /// What a row of the list says of it.
+    /// The note about the file in the list.
     pub(super) fn note(&self) -> &'static str {
         match self {
             Part::Row | Part::Whole => "",
@@ -45,13 +45,13 @@ impl Part<'_> {
         }
     }
 
-    /// Whether the list says all that a reviewer gets of it.
+    /// Whether the reviewer only gets the file's row in the list.
     pub(super) fn is_hidden(&self) -> bool {
         matches!(self, Part::Row | Part::LeftOut)
     }
 }
 
-/// What a row of the list says behind the counts of a file, and whether its lines are hidden.
+/// A file's note in the list after the counts, and whether its lines are hidden.
 pub(super) type Note = (String, bool);
 
 /// The text for a reviewer, at most `limit` bytes long.
@@ -79,12 +79,12 @@ pub fn shown(change: &Change, limit: usize) -> String {
     text
 }
 
-/// What a text of this length has room for, besides the list of all files.
+/// The room for lines in a text of this length, after the list of all files.
 pub(super) fn room(change: &Change, limit: usize) -> usize {
     limit.saturating_sub(list(change, None, limit / 2).len())
 }
 
-/// Divides the room among the files: the smallest first, so that what they leave is for the others.
+/// Divides the room among the files, the smallest first, so that others get what they leave.
 pub(super) fn shares(change: &Change, mut room: usize) -> Vec<Part<'_>> {
     let mut parts = vec![Part::Row; change.files.len()];
     let has_more = |file: &ChangedFile| file.folded.is_none() && !file.head.is_empty();
@@ -112,7 +112,7 @@ pub(super) fn shares(change: &Change, mut room: usize) -> Vec<Part<'_>> {
     parts
 }
 
-/// As many whole hunks as fit, or the first lines of the first one. `None` where no line fits.
+/// As many whole hunks as fit, or the first lines of the first hunk. `None` if no line fits.
 fn cut(file: &ChangedFile, room: usize) -> Option<Cut<'_>> {
     let mut room = room.checked_sub(NOTE_BYTES + file.head.len())?;
     let whole = if file.is_cut {
@@ -132,7 +132,7 @@ fn cut(file: &ChangedFile, room: usize) -> Option<Cut<'_>> {
     if hunks.is_empty() {
         let first = file.hunks.first()?;
         let end = whole_lines(first, room);
-        // The line of the hunk's position alone shows nothing.
+        // The line with the hunk's position shows nothing by itself.
         if first[..end].lines().count() < 2 {
             return None;
         }
@@ -156,8 +156,8 @@ fn cut(file: &ChangedFile, room: usize) -> Option<Cut<'_>> {
     Some(Cut { hunks, note })
 }
 
-/// The list of all files. Where it is longer than `limit`, files are counted by folder. Without
-/// `notes`, it is as long as it can become.
+/// The list of all files. If it is longer than `limit`, files are counted by folder. Without
+/// `notes`, it has its maximum length.
 pub(super) fn list(change: &Change, notes: Option<&[Note]>, limit: usize) -> String {
     let count = change.files.len() as u64 + change.more;
     let sum = |of: fn(&ChangedFile) -> u64| change.files.iter().map(of).sum::<u64>();
@@ -191,7 +191,7 @@ pub(super) fn list(change: &Change, notes: Option<&[Note]>, limit: usize) -> Str
     text
 }
 
-/// One file: its path, its counts, and why its lines are not shown.
+/// A row of the list: the path, the counts, and why the lines are not shown.
 fn row(file: &ChangedFile) -> String {
     let mut row = plain(&file.path);
     if file.added > 0 || file.deleted > 0 || file.folded.is_none() {
@@ -208,7 +208,7 @@ fn row(file: &ChangedFile) -> String {
     row
 }
 
-/// One row per folder, and as many rows as fit.
+/// One row per folder, with as many rows as fit.
 fn by_folder(change: &Change, notes: Option<&[Note]>, head: String, limit: usize) -> String {
     let mut folders: BTreeMap<&str, (u64, u64, u64, u64)> = BTreeMap::new();
     for (number, file) in change.files.iter().enumerate() {
@@ -238,7 +238,7 @@ fn by_folder(change: &Change, notes: Option<&[Note]>, head: String, limit: usize
     text
 }
 
-/// A path that stays on its line.
+/// A path that stays on one line.
 fn plain(path: &str) -> String {
     if path.contains(|c: char| c.is_control() || matches!(c, '"' | '\\')) {
         format!("{path:?}")

@@ -3,14 +3,14 @@
 use super::{Domain, Subject};
 use crate::agent::answer::{Confidence, Finding, Inconclusive, Review, Severity, Verdict};
 
-/// Whether a finding stands against a merge.
+/// Whether a finding blocks a merge.
 pub fn is_blocking(finding: &Finding, min_confidence: Confidence) -> bool {
     let is_claim = finding.severity <= Severity::Major && finding.confidence >= min_confidence;
     is_claim && finding.refuted.is_none() && !finding.pre_existing
 }
 
-/// The verdict that follows from the findings. The reviewer's own word only counts against it: where
-/// both contradict each other, there is no verdict.
+/// The verdict that follows from the findings. The reviewer's own verdict can only prevent it: if
+/// the two contradict each other, there is no verdict.
 pub fn derive(
     review: &Review,
     domain: Option<&Domain>,

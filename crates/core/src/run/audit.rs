@@ -1,7 +1,7 @@
 //! The audit of a cruise: what became of every task, and what proves it.
 //!
-//! What a program showed proves an entry. What a validator said is its judgement, and counts as no more
-//! than that: only with files that are there, or with a command that failed.
+//! The result of a program proves an entry. A validator only judges: its verdict counts if it names
+//! existing files, or a command that failed.
 
 use super::model::{
     AuditFinding, Build, Flow, JudgedEntry, Level, Receipt, ReceiptResult, Run, TaskState,
@@ -13,32 +13,32 @@ use crate::plan::{Acceptance, Check, PlanTask};
 /// The audit of a cruise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Audit {
-    /// The level that was asked for.
+    /// The acceptance level that was requested.
     pub level: Level,
-    /// The commit it is about.
+    /// The audited commit.
     pub commit: Option<CommitSha>,
     /// Every task of the plan, in its order.
     pub tasks: Vec<TaskAudit>,
-    /// What drive and a validator found in the whole, the worst first.
+    /// Findings of drive and of a validator about the combined work, the worst first.
     pub findings: Vec<AuditFinding>,
-    /// What was built though no task asks for it.
+    /// Things that were built although no task asks for them.
     pub additions: Vec<String>,
-    /// What is left to do.
+    /// Work that is left to do.
     pub gaps: Vec<String>,
 }
 
-/// What became of one task.
+/// The audit of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskAudit {
     /// The task.
     pub id: TaskId,
-    /// What it is, in one line.
+    /// The task's title, in one line.
     pub title: String,
-    /// What became of it.
+    /// The task's result.
     pub status: TaskResult,
-    /// What the plan asks for, and what shows it.
+    /// The acceptance entries of the plan, each with its evidence.
     pub evidence: Vec<Evidence>,
-    /// What its agent says it left undone.
+    /// Work that the task's agent reported as undone.
     pub undone: Vec<String>,
     /// How many runs were started for it.
     pub attempts: usize,
@@ -46,7 +46,7 @@ pub struct TaskAudit {
     pub is_left_out: bool,
 }
 
-/// What became of a task.
+/// The result of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskResult {
     /// It landed, and there is evidence for each of its entries.
@@ -55,30 +55,30 @@ pub enum TaskResult {
     Partial,
     /// It did not land.
     Missing,
-    /// It landed, and a validator says that it was built in another way than planned.
+    /// It landed, and a validator says that it was built differently than planned.
     Deviated,
 }
 
 /// One acceptance entry and what shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// What must be true.
+    /// The acceptance criterion.
     pub criterion: String,
-    /// The command that checks it; none where only a person or an agent can judge it, unless a
-    /// validator gave one that failed.
+    /// The command that checks the criterion. Empty where only a person or an agent can judge it,
+    /// unless a validator gave a command that failed.
     pub command: Vec<String>,
-    /// Where a validator saw that it is met.
+    /// The place that a validator named as evidence.
     pub place: Option<Cited>,
-    /// What was expected of it.
+    /// The expected result.
     pub expected: Option<String>,
-    /// What came of it.
+    /// The actual result.
     pub actual: Option<String>,
-    /// Whether it is met.
+    /// Whether the criterion is met.
     pub result: ReceiptResult,
 }
 
 impl Audit {
-    /// What it comes to, in one line without a period.
+    /// A summary of the audit, in one line without a period.
     pub fn conclusion(&self) -> String {
         let of = |which: fn(&&TaskAudit) -> bool| self.tasks.iter().filter(which).count();
         let implemented = of(|task| task.status == TaskResult::Implemented);
@@ -103,7 +103,7 @@ impl Audit {
     }
 }
 
-/// How many entries are not met, and how many have no evidence, where there are any.
+/// Texts that count the entries that are not met and those without evidence. A count of zero is left out.
 pub(in crate::run) fn open_entries(
     results: impl IntoIterator<Item = ReceiptResult>,
 ) -> impl Iterator<Item = String> {
@@ -155,7 +155,7 @@ pub fn audit(run: &Run) -> Option<Audit> {
     })
 }
 
-/// Tests that were there before a task and that it changed: what they said once, they may say no more.
+/// One finding for each task that changed existing tests: a changed test may no longer check what it did.
 fn changed_tests(build: &Build) -> impl Iterator<Item = AuditFinding> {
     let tasks = build.tasks.iter();
     let tasks = tasks.filter(|(_, task)| !task.tests.is_empty());
@@ -182,8 +182,8 @@ fn of_task(build: &Build, task: &PlanTask) -> TaskAudit {
     let has_failed = evidence
         .iter()
         .any(|one| one.result == ReceiptResult::Failed);
-    // A plan without an entry for a task is refused. Should one be stored, nothing shows that the task
-    // does what was asked.
+    // A plan without an entry for a task is refused. If one is stored nevertheless, nothing shows
+    // that the task is done.
     let is_shown = !evidence.is_empty() && evidence.iter().all(|one| one.result.is_met());
     let judged = build.opinion.iter().flat_map(|opinion| &opinion.entries);
     let mut judged = judged.filter(|one| one.task == task.id);
@@ -308,7 +308,7 @@ mod tests {
         of_task(&landed(status, result), &task())
     }
 
-    /// A task that landed, and what a validator says of its one entry.
+    /// A task that landed, with a validator's status of its one entry.
     fn landed(status: Standing, result: ReceiptResult) -> Build {
         let record = TaskRecord {
             state: TaskState::Landed {

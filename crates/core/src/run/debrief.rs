@@ -9,64 +9,64 @@ use crate::ids::RunId;
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
 
-/// What happened on the way of a cruise.
+/// The debrief of a cruise.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Debrief {
-    /// What people and programs said on its pull requests, the oldest first.
+    /// Comments of people and programs on its pull requests, the oldest first.
     pub said: Vec<Said>,
-    /// What each phase took.
+    /// Time and cost of each phase.
     pub phases: Vec<PhaseTook>,
-    /// What the agents of each role took.
+    /// Time, tokens and cost of each role's agents.
     pub roles: Vec<RoleTook>,
-    /// How many tasks were built at once on average; `None` before one ended.
+    /// Average number of tasks that were built at the same time; `None` before one ended.
     pub parallelism: Option<f64>,
-    /// How the tasks landed.
+    /// Counters of how the tasks landed.
     pub trains: Tally,
 }
 
-/// A comment, and what came of it.
+/// A comment and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// Who wrote it.
+    /// The author.
     pub author: String,
-    /// What it says.
+    /// The comment's text.
     pub body: String,
     /// The comment's address on the forge.
     pub url: Option<String>,
-    /// What came of it, in a few words.
+    /// The outcome, in a few words.
     pub became: String,
     /// Whether it waits for a person.
     pub is_open: bool,
     seen_at: Timestamp,
 }
 
-/// What a phase took.
+/// Time and cost of one phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseTook {
     /// `planning`, `building` or `validating`.
     pub name: &'static str,
-    /// When its first run began, and when its last one ended.
+    /// When its first run began and when its last one ended.
     pub times: (Option<Timestamp>, Option<Timestamp>),
-    /// What its agents used.
+    /// Tokens and cost of its agents.
     pub spent: Spent,
 }
 
-/// What the agents of a role took.
+/// Time, tokens and cost of one role's agents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoleTook {
     /// The role.
     pub role: Role,
     /// How many agents were started.
     pub agents: u32,
-    /// How long they worked in all, in milliseconds.
+    /// Their working time added up, in milliseconds.
     pub duration_ms: i64,
     /// Tokens, without those read from the model's cache.
     pub tokens: u64,
-    /// What they cost, as far as they tell.
+    /// Their cost, as far as agents report it.
     pub cost: Option<Cost>,
 }
 
-/// What happened on the way of this cruise, with these children.
+/// The debrief of this cruise and its children.
 pub fn debrief(run: &Run, children: &[Run]) -> Debrief {
     let mut debrief = Debrief {
         trains: match &run.flow {
@@ -89,7 +89,7 @@ pub fn debrief(run: &Run, children: &[Run]) -> Debrief {
             .filter(|entry| entry.review.is_none());
         for entry in comments {
             let known = heard.entry(entry.key.clone()).or_insert(entry);
-            // Another run answered it before this one read it.
+            // This run read the comment after another run had answered it: the entry of that run knows more.
             if known.life.action() == Some(FixerResult::Unknown) {
                 *known = entry;
             }
@@ -168,7 +168,7 @@ fn outcome(answer: &Answer) -> String {
     }
 }
 
-/// What planning, building and validating took, from the runs themselves.
+/// Time and cost of planning, building and validating, taken from the runs themselves.
 fn phases(run: &Run, children: &[Run]) -> Vec<PhaseTook> {
     let (planning, validating) = (planning_run(run), validating_run(run));
     let name = |id: &RunId| match id {
@@ -198,7 +198,7 @@ fn ended_at(run: &Run) -> Option<Timestamp> {
     run.outcome.as_ref().map(|outcome| outcome.ended_at)
 }
 
-/// The time that the runs of tasks took together, for each moment in which at least one of them worked.
+/// The working time of all task runs divided by the time in which at least one of them worked.
 fn parallelism(run: &Run, children: &[Run]) -> Option<f64> {
     let Flow::Cruise { build } = &run.flow else {
         return None;

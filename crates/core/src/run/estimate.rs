@@ -3,13 +3,13 @@
 use super::model::{Flow, Run, TaskCosts, TaskState};
 use crate::agent::Cost;
 
-/// What tasks cost that landed in these runs; `None` before one did, or where no agent tells.
+/// The costs of the landed tasks of these runs; `None` with fewer than four costs.
 pub fn task_costs<'r>(runs: impl IntoIterator<Item = &'r Run>) -> Option<TaskCosts> {
     let mut costs: Vec<u64> = runs.into_iter().flat_map(of_run).collect();
     costs.sort_unstable();
-    // Of fewer than four nobody can tell.
+    // Fewer than four costs are too few for an estimate.
     let last = costs.len().checked_sub(1).filter(|last| *last >= 3)?;
-    // Half of them cost something between these two.
+    // Half of the tasks cost between the first and the third quartile.
     let at = |quarters: usize| costs.get((last * quarters).div_ceil(4)).copied();
     Some(TaskCosts {
         tasks: u32::try_from(costs.len()).unwrap_or(u32::MAX),
@@ -18,7 +18,7 @@ pub fn task_costs<'r>(runs: impl IntoIterator<Item = &'r Run>) -> Option<TaskCos
     })
 }
 
-/// What each task of a cruise cost that landed, with all its attempts.
+/// The cost of each landed task of a cruise, over all its attempts.
 fn of_run(run: &Run) -> Vec<u64> {
     let Flow::Cruise { build } = &run.flow else {
         return Vec::new();
@@ -44,8 +44,8 @@ mod tests {
         Build, Child, ChildReport, ChildStage, ChildState, Landable, Spent, TaskRecord,
     };
 
-    /// A cruise whose tasks cost so much, in millionths of a dollar; those of the second list did not
-    /// land.
+    /// A cruise with tasks of these costs, in millionths of a dollar. The tasks of the second list
+    /// are blocked.
     fn cruise(landed: &[u64], blocked: &[u64]) -> Run {
         let mut run = Run::new(RunId::new("r1"));
         let mut build = Build::default();

@@ -4,19 +4,19 @@ use super::model::{Child, ChildState, Flow, Published, Run, Wants};
 use crate::ids::RunId;
 use crate::problem::command_in;
 
-/// What a run needs a person for.
+/// A reason why a run needs a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
     /// The reason, in one sentence without a period.
     pub reason: String,
     /// The `drive` command that helps, where there is one.
     pub command: Option<String>,
-    /// Where else a person can act.
+    /// The address where a person can act, if it is not a command.
     pub url: Option<String>,
 }
 
 impl Need {
-    /// A need that names its own command, if any.
+    /// A need with the command that its text names, if any.
     pub(in crate::run) fn of_text(reason: String) -> Self {
         Self {
             command: command_in(&reason),
@@ -25,7 +25,7 @@ impl Need {
         }
     }
 
-    /// What a child of a cruise reported that only a person can end.
+    /// What a child of a cruise waits for, if only a person can help.
     pub(in crate::run) fn of_child(id: &RunId, child: &Child) -> Option<Self> {
         let report = child.report.as_ref()?;
         let ChildState::NeedsPerson { why, wants } = &report.state else {
@@ -42,7 +42,7 @@ impl Need {
         })
     }
 
-    /// What a phase itself leaves to a person once its work is done.
+    /// What a phase leaves to a person after its own work is done.
     pub(in crate::run) fn of_phase(run: &Run) -> Option<Self> {
         let Flow::Phase { phase } = &run.flow else {
             return None;
@@ -61,7 +61,7 @@ impl Need {
     fn new(id: &RunId, wants: Wants, why: &str, pr: Option<&Published>) -> Self {
         let (root, _) = id.as_str().split_once('+').unwrap_or((id.as_str(), ""));
         let url = pr.filter(|pr| !pr.is_local()).map(|pr| pr.url.clone());
-        // `drive pr` is for the local forge, whose pull requests have no address.
+        // Pull requests of the local forge have no web address; `drive pr` acts on them.
         let local = pr.filter(|pr| pr.is_local()).map(|pr| pr.number);
         let command = match wants {
             Wants::Limit => Some(format!("drive runs extend {id} --rounds 3")),
@@ -71,7 +71,7 @@ impl Need {
         };
         Self {
             reason: match wants {
-                Wants::Merge => format!("what was built is ready: {why}"),
+                Wants::Merge => format!("the built commits are ready to merge: {why}"),
                 Wants::Limit | Wants::Approval | Wants::Decision => why.to_owned(),
             },
             command: command_in(why).or(command),
@@ -82,7 +82,7 @@ impl Need {
         }
     }
 
-    /// The reason, with the address where no command helps.
+    /// The reason, followed by the address if there is no command.
     pub(in crate::run) fn sentence(&self) -> String {
         match (&self.command, &self.url) {
             (None, Some(url)) => format!("{} ({url})", self.reason),
@@ -91,8 +91,8 @@ impl Need {
     }
 }
 
-/// Whether a child works on a task of the plan. The ids of those that write the plan, follow it and bring
-/// the whole to the base have two `+`, which is in no id of a task.
+/// Whether a child works on a task of the plan. The children that write the plan, amend it or merge
+/// the whole have ids with `++`, which no task id contains.
 pub(in crate::run) fn is_of_plan(id: &RunId) -> bool {
     !id.as_str().contains("++")
 }

@@ -10,12 +10,12 @@ use crate::ids::RunId;
 use crate::problem::command_in;
 use serde::Serialize;
 
-/// How a run stands: who must act, why, and with which command.
+/// The standing of a run: who must act, why, and with which command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// Who must act.
     pub group: Group,
-    /// Why, in one sentence without a period; `None` where the group says it all.
+    /// The reason, in one sentence without a period; `None` where the group says enough.
     pub reason: Option<String>,
     /// The `drive` command that helps, where there is one.
     pub command: Option<String>,
@@ -24,18 +24,18 @@ pub struct Standing {
 /// Who must act on a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
-    /// A person: nothing, or not all of it, goes on without one.
+    /// A person: the run, or a part of it, cannot continue without one.
     NeedsYou,
     /// Drive or an agent.
     Working,
-    /// Nobody now: a timer, a check, a limit of the forge, or a comment that may come.
+    /// Nobody now: the run waits for a timer, a check, a limit of the forge, or a comment.
     Waiting,
     /// Nobody: it has ended.
     Done,
 }
 
 impl Group {
-    /// All of them, in the order of lists.
+    /// All groups, in the order of lists.
     pub const ALL: [Group; 4] = [Group::NeedsYou, Group::Working, Group::Waiting, Group::Done];
 
     /// The group's heading in lists.
@@ -49,17 +49,17 @@ impl Group {
     }
 }
 
-/// The state of a run as every list and page names it.
+/// The state of a run, as every list and page names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum State {
-    /// Drive or an agent works on it.
+    /// Drive or an agent is working on it.
     Running,
-    /// It goes on by itself, once what it waits for comes.
+    /// It continues by itself when something that it waits for happens.
     Waiting,
-    /// It goes on once a person acts.
+    /// It continues after a person acts.
     NeedsYou,
-    /// It did what it was started for.
+    /// It achieved its goal.
     Succeeded,
     /// It did not.
     Failed,
@@ -81,7 +81,7 @@ impl State {
         State::Cancelled,
     ];
 
-    /// The state that follows from how the run stands.
+    /// The state that follows from the standing of the run.
     pub fn of(run: &Run, its: &Standing) -> Self {
         match (&run.outcome, its.group) {
             (Some(outcome), _) => State::ended(outcome.status),
@@ -91,7 +91,7 @@ impl State {
         }
     }
 
-    /// The state of a run that ended like this.
+    /// The state of a run with this outcome.
     pub fn ended(status: OutcomeStatus) -> Self {
         match status {
             OutcomeStatus::Succeeded => State::Succeeded,
@@ -102,7 +102,7 @@ impl State {
         }
     }
 
-    /// The words for it.
+    /// The name of the state in texts.
     pub fn as_str(self) -> &'static str {
         match self {
             State::Running => "running",
@@ -116,8 +116,8 @@ impl State {
     }
 }
 
-/// How a run stands. `children` are the states of its child runs, as far as they are known; without
-/// them the reports that the run has of them decide.
+/// The standing of a run. `children` are the states of its child runs, as far as they are known;
+/// for the others, the reports in the run decide.
 pub fn standing(run: &Run, children: &[Run]) -> Standing {
     if let Some(outcome) = &run.outcome {
         return ended(run, outcome);
@@ -138,7 +138,7 @@ pub fn standing(run: &Run, children: &[Run]) -> Standing {
 }
 
 impl Standing {
-    /// The standing of a run whose owner has died or let go: it goes on once somebody resumes it.
+    /// The standing of a run whose owner died or detached: the run continues only when somebody resumes it.
     #[must_use]
     pub fn without_owner(self, run: &Run) -> Self {
         match self.group {
@@ -154,13 +154,12 @@ impl Standing {
     }
 }
 
-/// The root of the tree that a run belongs to.
+/// The root of the tree to which a run belongs.
 pub fn root_of(run: &RunId) -> RunId {
     RunId::new(root_id(run))
 }
 
-/// What a run waits for and the command that ends the wait, in one text; `None` while it works, and once it
-/// is over for good.
+/// What a run waits for, with the command that ends the wait; `None` while it works, and after its final end.
 pub fn waiting_for(run: &Run, its: &Standing) -> Option<String> {
     if let Some(why) = waits_for_person(run) {
         return Some(why);
@@ -228,7 +227,7 @@ fn of_cruise(run: &Run, children: &[Run]) -> Standing {
         .filter(|child| child.is_active())
         .map(|child| of_child(run, child))
         .collect();
-    // What is being ended asks nobody for anything.
+    // A run that is ending requests nothing.
     if run.shutdown.is_none() {
         let asks = known.iter().find(|one| one.group == Group::NeedsYou);
         if let Some(asks) = asks.cloned().or_else(|| reported(run)) {
@@ -247,7 +246,7 @@ fn of_cruise(run: &Run, children: &[Run]) -> Standing {
     paused(run).unwrap_or_else(|| working(run))
 }
 
-/// The standing of a child, told of its root.
+/// The standing of a child, with the name of its task if it works on one.
 fn of_child(run: &Run, child: &Run) -> Standing {
     let mut its = standing(child, &[]);
     let report = run.children.get(&child.id);
@@ -257,7 +256,7 @@ fn of_child(run: &Run, child: &Run) -> Standing {
     its
 }
 
-/// What a child has reported that only a person can end, while others may go on.
+/// The first need that a live child has reported.
 fn reported(run: &Run) -> Option<Standing> {
     let live = run.children.iter().filter(|(_, child)| child.is_live());
     let mut needs = live.filter_map(|(id, child)| Need::of_child(id, child));
@@ -277,7 +276,7 @@ fn of_phase(run: &Run, phase: &Phase) -> Standing {
         return paused(run).unwrap_or_else(|| working(run));
     }
     if run.awaits_approval() {
-        // A question to a person comes before the approval of what may change by its answer.
+        // A question to a person comes first, because its answer may change what they would approve.
         if let Some(asked) = asked(phase) {
             return asked;
         }
@@ -321,7 +320,7 @@ fn of_phase(run: &Run, phase: &Phase) -> Standing {
     working(run)
 }
 
-/// A question of a fixer that nobody has answered.
+/// A fixer's question that nobody has answered.
 fn asked(phase: &Phase) -> Option<Standing> {
     let asked = phase.ledger.questions().next()?;
     let reason = format!("{} was asked a question ({})", asked.author, asked.id());
@@ -332,7 +331,7 @@ fn asked(phase: &Phase) -> Option<Standing> {
     })
 }
 
-/// A request for changes stands until the person who made it takes it back.
+/// The standing of a run with a request for changes, which remains until its author withdraws it.
 fn of_objection(objected: &Objected) -> Standing {
     let place = objected.url.as_ref();
     let place = place.map_or_else(String::new, |url| format!(" ({url})"));
@@ -346,7 +345,7 @@ fn of_objection(objected: &Objected) -> Standing {
     }
 }
 
-/// What waits for something that comes by itself.
+/// The standing of a run that waits for something that needs no person.
 fn paused(run: &Run) -> Option<Standing> {
     paused_for(run).map(|why| Standing {
         group: Group::Waiting,

@@ -6,7 +6,7 @@ use crate::agent::{Cost, Role};
 use crate::review::Domain;
 use std::collections::BTreeMap;
 
-/// What the reviews of one agent in one domain came to.
+/// Review statistics of one agent in one domain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReviewStats {
     /// Reviews, with or without a verdict.
@@ -15,19 +15,20 @@ pub struct ReviewStats {
     pub rounds: u32,
     /// Findings reported.
     pub findings: u32,
-    /// Findings that could be measured: with a place, of the change, not refuted.
+    /// Findings whose resolution could be measured: those with a place that are about the change
+    /// and were not refuted.
     pub measured: u32,
-    /// Of these, how many had their lines changed before the end.
+    /// Measured findings whose lines were changed before the end.
     pub resolved: u32,
     /// Findings that a fixer declined.
     pub declined: u32,
     /// Findings that a second agent refuted.
     pub refuted: u32,
-    /// What it cost, as far as agents report it.
+    /// The cost of the reviews, as far as agents report it.
     pub cost: Option<Cost>,
 }
 
-/// Who reviewed what.
+/// The reviewer: an agent and its domain.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reviewing {
     /// The agent.
@@ -57,7 +58,7 @@ fn add(run: &Run, all: &mut BTreeMap<Reviewing, ReviewStats>) {
         domain: domain.map(str::to_owned),
     };
     let record = &phase.record;
-    // Rounds of older versions were not measured.
+    // A phase with rounds but no round records was written by an older version, which measured nothing.
     let is_measured = phase.rounds == 0 || !record.rounds.is_empty();
     for review in &record.reviews {
         let domain = review.domain.as_ref().map(Domain::name);

@@ -15,29 +15,29 @@ use crate::settings::TeamMode;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// What a person wants to know first.
+/// The state of a cruise, with the facts that a person needs first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CruiseStatus {
-    /// The phase.
+    /// The current phase.
     pub phase: PhaseName,
-    /// What it does, in one word.
+    /// The current activity, in one word.
     pub state: String,
-    /// What it waits for, as text.
+    /// What the cruise waits for, as text.
     pub waiting_for: Option<String>,
-    /// When it looks at the pull request again.
+    /// When it polls the pull request next.
     pub next_poll_at: Option<Timestamp>,
     /// When the inactivity timeout ends the cruise.
     pub ends_at: Option<Timestamp>,
     /// The domain under review.
     pub domain: Option<String>,
-    /// Fixer rounds so far, with those of its children.
+    /// Fixer rounds so far, including those of its children.
     pub rounds: u32,
-    /// Comments that are not answered yet, with those of its living children.
+    /// Unanswered comments, including those of its living children.
     pub pending_comments: u32,
 }
 
-/// How a cruise stands; `None` for other runs.
+/// The status of a cruise; `None` for other runs.
 pub fn cruise_status(run: &Run) -> Option<CruiseStatus> {
     if let Flow::Cruise { build } = &run.flow {
         return Some(building_status(run, build));
@@ -55,7 +55,7 @@ pub fn cruise_status(run: &Run) -> Option<CruiseStatus> {
     })
 }
 
-/// How a cruise stands that builds its tasks.
+/// The status of a cruise that builds tasks.
 fn building_status(run: &Run, build: &Build) -> CruiseStatus {
     let (phase, state) = match build.stage {
         BuildStage::Opening => (PhaseName::Planning, "planning"),
@@ -114,7 +114,7 @@ pub fn phase_state(run: &Run) -> Option<PhaseState> {
     })
 }
 
-/// The verdict of all reviews together; `None` before they are done.
+/// The combined verdict of all reviews; `None` before they are done.
 pub fn verdict(run: &Run) -> Option<LastWord> {
     let Flow::Phase { phase } = &run.flow else {
         return None;
@@ -131,16 +131,16 @@ pub fn verdict(run: &Run) -> Option<LastWord> {
     (phase.next == Move::Done).then_some(word)
 }
 
-/// What the last review of a domain said.
+/// The last review of a domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DomainVerdict {
     /// The domain; `None` for a review of everything at once.
     pub domain: Option<Domain>,
-    /// The verdict; `None` where there was none yet, or none followed from the review.
+    /// The verdict; `None` without a review, or if the review gave none.
     pub verdict: Option<Verdict>,
     /// The commit that was reviewed.
     pub commit: Option<CommitSha>,
-    /// Whether that is the head.
+    /// Whether the reviewed commit is the current head.
     pub is_current: bool,
 }
 
@@ -165,7 +165,7 @@ pub fn domain_verdicts(run: &Run) -> Vec<DomainVerdict> {
     verdicts.collect()
 }
 
-/// The findings that stand against a merge: of each domain whose last review asked for changes.
+/// The findings that block a merge: those of each domain whose last review asked for changes.
 pub fn open_findings(run: &Run) -> Vec<(Option<&Domain>, &Finding)> {
     let Flow::Phase { phase } = &run.flow else {
         return Vec::new();
@@ -182,8 +182,7 @@ pub fn open_findings(run: &Run) -> Vec<(Option<&Domain>, &Finding)> {
     distinct(open.collect(), |(_, finding)| finding)
 }
 
-/// Whether a reviewer asked for changes, a fixer made some, and nobody reviews them, because the mode
-/// ends there.
+/// Whether a fixer made the requested changes and no review follows, because the mode ends there.
 pub fn is_fix_unreviewed(run: &Run) -> bool {
     let Flow::Phase { phase } = &run.flow else {
         return false;
@@ -195,7 +194,7 @@ pub fn is_fix_unreviewed(run: &Run) -> bool {
     is_sequential && is_over && head.any(|head| phase.record.is_changed_since_objections(head))
 }
 
-/// The domains whose reviews are still to be given.
+/// The domains whose reviews are still due.
 fn domains(phase: &Phase) -> impl Iterator<Item = &Domain> {
     let seats = match &phase.next {
         Move::Review { seats } => seats.as_slice(),
@@ -209,7 +208,7 @@ fn under_review(phase: &Phase) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// A domain whose review is missing, as long as one is.
+/// The first domain whose review is due, if any.
 fn first_domain(phase: &Phase) -> Option<Domain> {
     let given = phase.given.iter();
     let given = given.filter_map(|place| phase.record.reviews.get(*place)?.domain.as_ref());
@@ -312,7 +311,7 @@ fn waiting_for(run: &Run, phase: &Phase) -> Option<String> {
     })
 }
 
-/// The checks that a phase waits for.
+/// The checks that a phase waits for, as text.
 fn waits_for_checks(phase: &Phase) -> Option<String> {
     phase.ci.since?;
     let known = phase.ci.of(phase.pushed.as_ref())?;
@@ -322,7 +321,8 @@ fn waits_for_checks(phase: &Phase) -> Option<String> {
     }
 }
 
-/// A limit, and the command that raises it; a plan that no fixer corrects says itself what to do.
+/// A limit with the command that raises it. For a plan that no fixer corrects, the text says how to
+/// correct it.
 fn raise(run: &Run, limit: &str) -> String {
     match &run.flow {
         Flow::Phase { phase } if matches!(phase.pause, Some(Pause::Unsound { .. })) => {
@@ -335,14 +335,14 @@ fn raise(run: &Run, limit: &str) -> String {
     }
 }
 
-/// How a person helps with a plan that no fixer corrects.
+/// How a person corrects a plan that fixers could not.
 fn correct(run: &Run) -> String {
     let (place, command) = (run.on_branch(), run.continue_command());
     format!("correct `{PLAN_PATH}` {place}, or say what to change with `{command}`")
 }
 
-/// What only a person can end: the reason and, where there is one, the command. A run that used up its
-/// budget and has ended waits too: it goes on once it has more.
+/// What only a person can end: the reason and, where there is one, the command. This includes a run
+/// that ended because its budget was used up: it can continue with a larger one.
 pub fn waits_for_person(run: &Run) -> Option<String> {
     if let Some(outcome) = &run.outcome {
         let failure = outcome.failure.as_ref()?;
@@ -372,7 +372,7 @@ pub fn waits_for_person(run: &Run) -> Option<String> {
     })
 }
 
-/// The write limit of the forge that a post of this run waits for.
+/// The write limit of the forge that a post of this run waits for, as text.
 fn forge_limit(run: &Run) -> Option<String> {
     let until = run.forge_waits.values().max()?;
     Some(format!(
@@ -381,7 +381,7 @@ fn forge_limit(run: &Run) -> Option<String> {
     ))
 }
 
-/// What a run waits for before it goes on: its next try, the forge's write limit, or a person; `None`
+/// Why a run pauses: it waits for a retry, for the forge's write limit, or for a person. `None`
 /// while it works.
 pub fn paused_for(run: &Run) -> Option<String> {
     if let Some(limit) = forge_limit(run).filter(|_| run.is_active()) {

@@ -12,13 +12,13 @@ use serde::Serialize;
 pub struct TaskView {
     /// The task.
     pub id: TaskId,
-    /// What it is, in one line.
+    /// The task's title, in one line.
     pub title: String,
-    /// How far it is.
+    /// The task's state, as one label.
     pub state: TaskLabel,
-    /// The tasks that it depends on by the plan.
+    /// The tasks that it depends on in the plan.
     pub depends_on: Vec<TaskId>,
-    /// The run that built it last.
+    /// The last run that was started for it.
     pub run: Option<RunId>,
     /// The branch of that run.
     pub branch: Option<BranchName>,
@@ -26,9 +26,9 @@ pub struct TaskView {
     pub pull_request: Option<PrNumber>,
     /// How many runs were started for it.
     pub attempts: u32,
-    /// What they cost.
+    /// The cost of its runs.
     pub cost_usd: Option<f64>,
-    /// Why it is blocked, or what went wrong with the last attempt.
+    /// Why the task is blocked, or why its last attempt failed.
     pub reason: Option<String>,
 }
 
@@ -42,9 +42,9 @@ pub enum TaskLabel {
     Ready,
     /// An agent builds it.
     Running,
-    /// It is reviewed and fixed.
+    /// It is being reviewed and fixed.
     InReview,
-    /// It is verified together with others.
+    /// It is being verified together with others.
     Verifying,
     /// It is on the branch of the cruise.
     Landed,
@@ -55,7 +55,7 @@ pub enum TaskLabel {
 }
 
 impl TaskLabel {
-    /// Its name in lists.
+    /// The label's name in lists.
     pub fn as_str(self) -> &'static str {
         match self {
             TaskLabel::Pending => "pending",
@@ -70,7 +70,7 @@ impl TaskLabel {
     }
 }
 
-/// The tasks of a cruise in the order of its plan; none before there is one.
+/// The tasks of a cruise, in the order of its plan; empty before there is a plan.
 pub fn tasks(run: &Run) -> Vec<TaskView> {
     let Flow::Cruise { build } = &run.flow else {
         return Vec::new();
@@ -80,7 +80,7 @@ pub fn tasks(run: &Run) -> Vec<TaskView> {
     planned.filter_map(view).collect()
 }
 
-/// The task that was most likely meant by a name that no task has.
+/// The existing task whose name is nearest to an unknown name.
 pub fn task_like<'r>(run: &'r Run, name: &str) -> Option<&'r str> {
     match &run.flow {
         Flow::Cruise { build } => nearest(name, build.tasks.keys().map(TaskId::as_str)),

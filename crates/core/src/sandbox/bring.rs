@@ -4,7 +4,7 @@
 use crate::problem::{Kind, Problem};
 use globset::{GlobBuilder, GlobMatcher};
 
-/// A pattern relative to the top of the repository that cannot leave it.
+/// A pattern of paths relative to the repository's root, which cannot match outside of it.
 #[derive(Clone, Debug)]
 pub struct BringPattern {
     text: String,
@@ -13,7 +13,7 @@ pub struct BringPattern {
 }
 
 impl BringPattern {
-    /// The pattern, or why it is refused. `setting` is the key it came from.
+    /// Parses a pattern; the problem says why it is refused. `setting` is the key it came from.
     pub fn parse(setting: &str, text: &str) -> Result<Self, Problem> {
         let clean = text
             .strip_prefix("./")
@@ -45,18 +45,18 @@ impl BringPattern {
         })
     }
 
-    /// The pattern as written.
+    /// The pattern as text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The folder below which anything it matches must lie, so that only that is walked; empty for
-    /// the top. A pattern without wildcards is its own base.
+    /// The folder that contains everything the pattern can match, so that only this folder is
+    /// searched; empty for the root. A pattern without wildcards is its own base.
     pub fn base(&self) -> &str {
         &self.base
     }
 
-    /// Whether a path relative to the top is meant.
+    /// Whether the pattern matches a path relative to the root.
     pub fn matches(&self, path: &std::path::Path) -> bool {
         self.matcher.is_match(path)
     }

@@ -1,11 +1,11 @@
-//! Saved work of a sandbox, and its metadata in a commit message.
+//! Saved work of a sandbox, with its metadata in a commit message.
 
 use super::InProgress;
 use crate::ids::{BranchName, CommitSha, RunId};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// Work saved from a sandbox before it went.
+/// Work that was saved before a sandbox was removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeptWork {
@@ -18,7 +18,7 @@ pub struct KeptWork {
     pub about: KeptAbout,
 }
 
-/// What is known of saved work. It travels in the trailers of the saving commit, so that a clone
+/// The metadata of saved work. It is stored in the trailers of the saving commit, so that a clone
 /// of the refs is enough to list and restore it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -30,9 +30,9 @@ pub struct KeptAbout {
     /// The branch that was checked out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<BranchName>,
-    /// Files that were dirty or untracked.
+    /// The number of changed or untracked files.
     pub dirty_files: u32,
-    /// Commits that no remote, no tag and no other branch had.
+    /// The number of commits that no remote, no tag and no other branch contained.
     pub unpushed_commits: u32,
     /// The unfinished git operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,7 +40,7 @@ pub struct KeptAbout {
 }
 
 impl KeptAbout {
-    /// The whole message of the saving commit.
+    /// The complete message of the saving commit.
     pub fn message(&self) -> String {
         let mut out = format!(
             "Work saved from a sandbox of {}\n\nSaved before the sandbox was removed; `drive \
@@ -69,7 +69,7 @@ impl KeptAbout {
         all
     }
 
-    /// Reads a saving commit's message back; `None` when it is none.
+    /// Parses the message of a saving commit; `None` for any other message.
     pub fn parse(message: &str) -> Option<Self> {
         let block = message.trim_end().rsplit("\n\n").next()?;
         let value = |key: &str| {
@@ -88,10 +88,10 @@ impl KeptAbout {
     }
 }
 
-/// The trailer that says which run made a commit.
+/// The trailer that names the run of a commit.
 pub const RUN_TRAILER: &str = "Drive-Run";
 
-/// Where saved work of all runs lies.
+/// The prefix of all refs of saved work.
 pub const KEPT_PREFIX: &str = "refs/drive/kept/";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A sandbox: a folder with a repository of its own, made for one run.
+//! A sandbox: a folder with its own repository, created for one run.
 
 mod bring;
 mod kept;
@@ -23,11 +23,11 @@ use std::path::PathBuf;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Lifetime {
-    /// With its run: at the end, on panic, on a signal, on early return.
+    /// With its run: at its end, on panic, on a signal, or on an early return.
     Transient,
     /// Only on command, or when its phase ends.
     Persistent,
-    /// With its run, without saving: nothing in it is worth keeping.
+    /// With its run, without saving: it contains nothing worth saving.
     Disposable,
 }
 
@@ -35,27 +35,27 @@ pub enum Lifetime {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxSpec {
-    /// Its name; also the name of its folder.
+    /// The sandbox's id, which is also the name of its folder.
     pub id: SandboxId,
     /// The run it belongs to.
     pub run: RunId,
     /// When the sandbox is removed.
     pub lifetime: Lifetime,
-    /// The repository, as the caller's checkout or git folder.
+    /// The repository, as the caller's checkout or git directory.
     #[serde(with = "crate::serde_path")]
     pub repo: PathBuf,
     /// The commit to check out.
     pub base: CommitSha,
     /// The branch to create in it; `None` for a detached head.
     pub branch: Option<BranchName>,
-    /// Whether the branch exists already. The sandbox is then at its tip, and `base` is only what
-    /// the work is compared with.
+    /// Whether the branch exists already. Then the sandbox is at its tip, and `base` is only used
+    /// to compare the work.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub on_existing_branch: bool,
-    /// Whether the user's branch stays where it is until the run itself moves it.
+    /// Whether the user's branch stays in place until the run moves it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
-    /// Untracked files to bring along.
+    /// Untracked files to copy into the sandbox.
     pub copy: Vec<String>,
     /// Caches to clone or copy.
     pub seed: Vec<String>,
@@ -71,26 +71,27 @@ pub struct Sandbox {
     pub run: RunId,
     /// When the sandbox is removed.
     pub lifetime: Lifetime,
-    /// Its folder, with a repository of its own in `.git`, which an agent can write.
+    /// Its folder. An agent can write to the repository in `.git`.
     #[serde(with = "crate::serde_path")]
     pub path: PathBuf,
-    /// The git folder of the user's repository, whose objects it borrows and which gets its commits.
+    /// The git directory of the user's repository, whose objects the sandbox borrows and which
+    /// receives its commits.
     #[serde(with = "crate::serde_path")]
     pub git_dir: PathBuf,
-    /// The full hash it started at.
+    /// The full id of the commit it started from.
     pub base_sha: CommitSha,
-    /// The branch created in it. An agent may have switched to another since.
+    /// The branch created in it. An agent may have switched to another branch.
     pub branch: Option<BranchName>,
-    /// Whether the user's branch stays where it is until the run itself moves it: nobody sees a commit
-    /// that was not verified.
+    /// Whether the user's branch stays in place until the run moves it, so that nobody sees an
+    /// unverified commit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// Notes for the user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<SandboxNote>,
-    /// Untracked files that were copied in: the user's, not the run's work.
+    /// Untracked files that were copied in. They are the user's and not the run's work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub brought: Vec<Brought>,
 }
@@ -102,20 +103,20 @@ pub struct Brought {
     /// Relative to the sandbox.
     #[serde(with = "crate::serde_path")]
     pub path: PathBuf,
-    /// Size in bytes and time of the last change in nanoseconds of a file, to see whether it was worked
-    /// on since; `None` for folders, which git ignores: of others each file is named.
+    /// Size in bytes and modification time in nanoseconds of a file, to detect later changes;
+    /// `None` for folders that git ignores. In other folders each file is listed.
     pub stamp: Option<(u64, i64)>,
 }
 
-/// Something that works differently in this sandbox, for one line to the user.
+/// Something that works differently in this sandbox, for a one-line note to the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "note")]
 pub enum SandboxNote {
-    /// History ends at the clone's depth.
+    /// The history ends at the depth of the clone.
     ShallowHistory,
-    /// Submodules are left unfetched.
+    /// Submodules were not fetched.
     SubmodulesNotFetched,
-    /// Content filters are foreign code and do not run; stored pointers stay pointers.
+    /// Content filters are foreign code and do not run, so pointer files stay pointers.
     FiltersNotRun {
         /// The filters, such as `lfs`.
         filters: Vec<String>,
@@ -130,7 +131,7 @@ pub enum SandboxNote {
         /// The pattern.
         pattern: String,
     },
-    /// Something was left out of `copy` or `seed`.
+    /// A file of `copy` or `seed` was left out.
     NotBrought {
         /// The path, lossily as text.
         path: String,
@@ -200,7 +201,7 @@ impl InProgress {
         Self::ApplyPatches,
     ];
 
-    /// A stable name.
+    /// The stable name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rebase => "rebase",
@@ -217,8 +218,8 @@ impl InProgress {
     }
 }
 
-/// Checks that an id is one plain folder name and one plain part of a ref, so that it can never
-/// point outside the folder it is joined to.
+/// Checks that an id is a plain folder name and a plain part of a ref, so that it can never lead
+/// outside of the folder it is joined to.
 pub fn check_folder_name(id: &SandboxId) -> Result<(), Problem> {
     let text = id.as_str();
     let plain = text

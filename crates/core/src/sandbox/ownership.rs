@@ -1,21 +1,21 @@
-//! Decides from several pieces of evidence whether a sandbox may be removed.
+//! Decides from several facts whether a sandbox may be removed.
 
 use super::Lifetime;
 use serde::{Deserialize, Serialize};
 
-/// What asking the world gave. A failed question is not an answer.
+/// The result of a check. A failed check is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe<T> {
     /// The thing exists.
     Found(T),
-    /// The thing certainly does not exist.
+    /// The thing does not exist, for certain.
     Absent,
-    /// It could not be told, and why.
+    /// The check failed, with the reason.
     Failed(String),
 }
 
 impl<T> Probe<T> {
-    /// What was found; `None` where nothing was, or where it could not be told.
+    /// The found thing; `None` if nothing was found or the check failed.
     pub fn found(self) -> Option<T> {
         match self {
             Probe::Found(found) => Some(found),
@@ -24,50 +24,50 @@ impl<T> Probe<T> {
     }
 }
 
-/// How far a sandbox has come, as written in its ownership record.
+/// The stage of a sandbox in its ownership record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Stage {
-    /// Being created: no work in it yet.
+    /// It is being created and contains no work yet.
     Creating,
-    /// In use.
+    /// It is in use.
     Ready,
-    /// Moved aside; its work is not saved yet.
+    /// It was moved aside; its work is not saved yet.
     Removing,
-    /// Its work is saved; only rubble is left.
+    /// Its work is saved; only remains are left.
     Kept,
 }
 
-/// What the ownership record outside the sandbox says.
+/// The contents of the ownership record outside the sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordFact {
-    /// What the disk knew the folder by when it was made; `None` before.
+    /// The folder's identity on disk when it was created; `None` before.
     pub folder: Option<String>,
     /// When the sandbox is removed.
     pub lifetime: Lifetime,
     /// The stage of its lifecycle.
     pub stage: Stage,
-    /// Whether the recorded folder lies where drive keeps sandboxes.
+    /// Whether the recorded folder is inside the directory of sandboxes.
     pub inside_root: bool,
 }
 
-/// What is known of the run a sandbox belongs to.
+/// The state of the run that a sandbox belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnerState {
-    /// The process is alive.
+    /// Its process is alive.
     Alive,
-    /// It is proven not to run.
+    /// Its process is proven to be dead.
     Dead,
     /// The state cannot be determined.
     Unknown,
 }
 
-/// Everything a removal is decided by.
+/// All facts on which a removal is decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
     /// The record in the state directory.
     pub record: Probe<RecordFact>,
-    /// What the disk knows the folder by, or its remains in the trash.
+    /// The identity of the folder on disk, or of its remains in the trash.
     pub folder: Probe<String>,
 }
 
@@ -76,7 +76,7 @@ pub struct Evidence {
 pub enum Asker {
     /// The owner, or a person by command.
     Command,
-    /// A sweep after a crash, with what it knows of the owner.
+    /// A sweep after a crash, with the state of the owner.
     Sweep(OwnerState),
 }
 
@@ -85,9 +85,9 @@ pub enum Asker {
 pub enum Verdict {
     /// Save the work, then remove.
     Remove,
-    /// Nothing was done in it: undo its creation.
+    /// Undo its creation, because it contains no work.
     Undo,
-    /// The folder is gone already: only the bookkeeping is left.
+    /// Remove only the record, because the folder is gone.
     Forget,
     /// The sandbox must not be touched.
     Refuse(Refusal),
@@ -99,11 +99,11 @@ pub enum Verdict {
 pub enum Refusal {
     /// Drive has no record of it.
     NotOurs,
-    /// Another folder has taken its place.
+    /// Another folder is in its place.
     SomebodyElses,
-    /// The record points outside of any sandbox root.
+    /// The record points outside of every sandbox directory.
     OutsideRoot,
-    /// A probe failed, which proves nothing.
+    /// A check failed, which proves nothing.
     CannotTell(String),
     /// It is only removed on request.
     Persistent,
@@ -113,7 +113,7 @@ pub enum Refusal {
     OwnerUnknown,
 }
 
-/// The decision, from all the evidence.
+/// Decides on a removal, from all facts.
 pub fn may_remove(evidence: &Evidence, asker: Asker) -> Verdict {
     let record = match &evidence.record {
         Probe::Found(record) => record,
@@ -130,7 +130,7 @@ pub fn may_remove(evidence: &Evidence, asker: Asker) -> Verdict {
         (Probe::Failed(why), _) => Verdict::Refuse(Refusal::CannotTell(why.clone())),
         (Probe::Absent, _) if record.stage == Stage::Creating => Verdict::Undo,
         (Probe::Absent, _) => Verdict::Forget,
-        // The folder is recorded after it is made: in between it is not known yet.
+        // The folder's identity is recorded after its creation, so it may be unknown in between.
         (Probe::Found(_), None) if record.stage == Stage::Creating => Verdict::Undo,
         (Probe::Found(found), Some(known)) if found == known => proven(record.stage),
         (Probe::Found(_), _) => Verdict::Refuse(Refusal::SomebodyElses),
@@ -144,7 +144,7 @@ fn refused_to(asker: Asker, record: &RecordFact) -> Option<Refusal> {
         Asker::Sweep(OwnerState::Unknown) => Some(Refusal::OwnerUnknown),
         Asker::Sweep(OwnerState::Dead) => match (record.lifetime, record.stage) {
             (Lifetime::Persistent, Stage::Ready) => Some(Refusal::Persistent),
-            // Half made or half removed: a crash stopped what a command had begun.
+            // It was only half created or removed, because a crash interrupted a command.
             (Lifetime::Persistent, Stage::Creating | Stage::Removing | Stage::Kept)
             | (
                 Lifetime::Transient | Lifetime::Disposable,

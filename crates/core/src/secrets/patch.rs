@@ -1,28 +1,27 @@
 //! Reads the patch of commits that are to be pushed: their messages, paths and added lines.
 //!
-//! The files were written by an agent, so nothing but the structure that git gives is believed: how
-//! many lines of a hunk are content is counted, not guessed from how they look. What cannot be read
-//! is refused.
+//! An agent wrote the files, so only git's own structure is trusted: the lines of a hunk are
+//! counted and not recognised by their look. An unreadable patch is refused.
 
 use crate::agent::Secrets;
 use crate::problem::{Kind, Problem};
 use std::fmt;
 
-/// What a commit begins with in the patch: no line of a diff begins with this byte.
+/// The beginning of a commit in the patch. No line of a diff begins with this byte.
 const COMMIT: &[u8] = b"\0commit ";
-/// What the changes of a file in a merge begin with.
+/// The beginnings of a file's changes in a merge.
 const COMBINED: [&[u8]; 2] = [b"diff --combined ", b"diff --cc "];
-/// How many places are collected.
+/// How many places are collected at most.
 const MOST: usize = 100;
 
-/// Where a secret is.
+/// The place of a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretPlace {
     /// The commit.
     pub commit: String,
-    /// The file; `None` for the message of the commit.
+    /// The file; `None` for the commit message.
     pub path: Option<String>,
-    /// The line in the file; `None` where the secret is in its name.
+    /// The line in the file; `None` if the secret is in the file's name.
     pub line: Option<u64>,
 }
 
@@ -31,7 +30,7 @@ impl fmt::Display for SecretPlace {
         let commit = self.commit.get(..8).unwrap_or(&self.commit);
         match (&self.path, self.line) {
             (Some(path), Some(line)) => write!(f, "`{path}:{line}` (commit {commit})"),
-            // The name itself holds the secret.
+            // The name itself contains the secret.
             (Some(_), None) => write!(f, "the name of a file of commit {commit}"),
             (None, _) => write!(f, "the message of commit {commit}"),
         }
@@ -63,9 +62,9 @@ struct Reader<'a> {
     found: Vec<SecretPlace>,
     commit: String,
     path: Option<String>,
-    /// Added lines that follow each other.
+    /// Consecutive added lines.
     added: Vec<u8>,
-    /// The number of the first of them.
+    /// The number of the first added line.
     first: u64,
 }
 
@@ -100,7 +99,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Git shows every change as text when it is asked to, except in a merge.
+    /// Refuses changes without visible text. Git shows every change as text if asked to, except in a merge.
     fn hidden(&self) -> Result<(), Problem> {
         let path = self.path.as_deref().unwrap_or_default();
         if (self.is_allowed)(path) {
@@ -117,7 +116,7 @@ impl Reader<'_> {
         )))
     }
 
-    /// A message lasts until the byte that none can hold.
+    /// Reads a commit message, which ends at a byte that no message can contain.
     fn message<'p>(&mut self, lines: &mut impl Iterator<Item = &'p [u8]>) -> Result<(), Problem> {
         let mut message = Vec::new();
         loop {
@@ -180,16 +179,16 @@ impl Reader<'_> {
             path,
             line,
         };
-        // A message is there as git shows it and as it is stored.
+        // The patch contains each message twice: as git shows it and as it is stored.
         if !self.found.contains(&place) {
             self.found.push(place);
         }
     }
 }
 
-/// What a line of a hunk is.
+/// The kind of a hunk's line.
 enum Side<'p> {
-    /// In the new file, and in none of the old ones.
+    /// In the new file only.
     Added(&'p [u8]),
     /// In the new file and in an old one.
     Known,
@@ -197,7 +196,7 @@ enum Side<'p> {
     Removed,
 }
 
-/// What is left of a hunk. A merge has one column and one range for each parent.
+/// The numbers of lines left in a hunk. A merge has one column and one range for each parent.
 struct Hunk {
     old: Vec<u64>,
     new: u64,
@@ -206,7 +205,7 @@ struct Hunk {
 }
 
 impl Hunk {
-    /// Reads `@@ -1,2 +3,4 @@`, and the same of a merge, `@@@ -1,2 -5 +3,4 @@@`.
+    /// Parses a header such as `@@ -1,2 +3,4 @@`, or that of a merge, `@@@ -1,2 -5 +3,4 @@@`.
     fn parse(header: &[u8]) -> Option<Self> {
         let signs = header.iter().take_while(|byte| **byte == b'@').count();
         let parents = signs.checked_sub(1).filter(|parents| *parents > 0)?;
@@ -249,7 +248,7 @@ impl Hunk {
     }
 }
 
-/// Reads `12,3` or `12`, which has one line.
+/// Parses `12,3`, or `12` for a single line.
 fn range(text: &str) -> Option<(u64, u64)> {
     match text.split_once(',') {
         Some((first, count)) => Some((first.parse().ok()?, count.parse().ok()?)),
@@ -257,14 +256,14 @@ fn range(text: &str) -> Option<(u64, u64)> {
     }
 }
 
-/// Git's note that a file does not end with a line's end.
+/// Whether this is git's note that a file does not end with a line end.
 fn is_end_note(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"\\ No newline")
         && !line.starts_with(b"+")
         && !line.starts_with(b"-")
 }
 
-/// The path after `+++ `; `None` for a file that is gone.
+/// The path after `+++ `; `None` for a deleted file.
 fn path_of(name: &[u8]) -> Option<String> {
     without_quotes(name).strip_prefix(b"b/").map(text)
 }
@@ -277,7 +276,7 @@ fn without_quotes(name: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A name as git quotes it, without the quotes.
+/// A name that git quoted, decoded.
 fn unquoted(name: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut at = 0;
@@ -352,7 +351,7 @@ mod tests {
 
     #[test]
     fn lines_that_look_like_headers_are_content_inside_a_hunk() {
-        // A removed line `-- a` and added ones that imitate the next file and the next commit.
+        // A removed line `-- a`, and added lines that look like another file and another commit.
         let diff = format!(
             "--- a/x\n+++ b/x\n@@ -1 +1,4 @@\n--- a/y\n+++ b/allowed\n+@@ -1 +1 @@\n+\0commit e\n+{VALUE}\n"
         );

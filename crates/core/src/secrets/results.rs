@@ -1,12 +1,12 @@
 //! Redacts the results of effects before they are journaled. Everything that is shown, posted or
-//! put into a prompt later comes from there.
+//! put into a prompt later comes from the journal.
 
 use crate::agent::Secrets;
 use crate::forge::Comment;
 use crate::run::{CommitSummary, EffectResult, ForgeAnswer, LineAnswer};
 use crate::verify::Verification;
 
-/// The result without secrets.
+/// Returns the result without secrets.
 #[must_use]
 pub fn redact_result(secrets: &Secrets, mut result: EffectResult) -> EffectResult {
     match &mut result {
@@ -86,7 +86,7 @@ pub fn redact_result(secrets: &Secrets, mut result: EffectResult) -> EffectResul
     result
 }
 
-/// Takes secrets out of what people wrote.
+/// Removes secrets from people's comments.
 pub fn redact_comments(secrets: &Secrets, comments: &mut [Comment]) {
     for comment in comments {
         one(secrets, &mut comment.body);

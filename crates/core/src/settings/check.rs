@@ -1,6 +1,6 @@
 //! Checks one file against the schema: unknown keys, wrong types, invalid values.
 //!
-//! It implements only the part of JSON Schema that our own types produce.
+//! It implements only the part of JSON Schema that our own types use.
 
 use super::finding::Finding;
 use super::key_path::KeyPath;
@@ -11,7 +11,7 @@ use crate::review::Domain;
 use crate::units::{self, UNIT_KEYWORD};
 use serde_json::Value;
 
-/// Keys that were planned once and will not come, with what to do instead.
+/// Keys that were planned once and dropped, with advice.
 const REMOVED: [(&str, &str); 1] = [(
     "forge.post_via",
     "remove it; drive posts with its own token, which no agent sees",
@@ -22,11 +22,11 @@ const REMOVED: [(&str, &str); 1] = [(
 pub(super) enum Extent {
     /// One layer of several.
     Layer,
-    /// All layers together.
+    /// All layers combined.
     Whole,
 }
 
-/// Everything wrong with the tree's shape.
+/// All errors in the structure of a tree.
 pub(super) fn check(layers: &[Layer], tree: &Node, schema: &Value, extent: Extent) -> Vec<Finding> {
     let mut checker = Checker {
         layers,
@@ -98,7 +98,7 @@ impl<'a> Checker<'a> {
             return self.wrong_type(node, path, "a list");
         };
         if let Some(schema) = schema.get("items") {
-            // No other layer completes an entry of a list.
+            // No other layer completes an item of a list.
             let extent = std::mem::replace(&mut self.extent, Extent::Whole);
             for (at, item) in items.iter().enumerate() {
                 self.visit(item, schema, &path.join(&at.to_string()));
@@ -193,14 +193,14 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Names the table that does have such a key, when a key is only in the wrong place.
+/// A hint that names the right table of a key that is only in the wrong place.
 fn home_of(root: &Value, name: &str) -> Option<String> {
     let sections = &root["properties"];
     let section = keys(sections).find(|one| sections[*one]["properties"].get(name).is_some())?;
     Some(format!("`{name}` belongs in `[{section}]`"))
 }
 
-/// An optional value's schema allows null, which TOML cannot write.
+/// The schema of an optional value without null, which TOML cannot express.
 fn without_null(schema: &Value) -> &Value {
     let alternatives = schema["anyOf"].as_array();
     let some = alternatives.and_then(|all| all.iter().find(|one| type_of(one) != "null"));
@@ -213,7 +213,7 @@ fn type_of(schema: &Value) -> &str {
     names.as_str().or_else(some).unwrap_or_default()
 }
 
-/// The texts a choice allows: a plain `enum`, or one `const` for each documented variant.
+/// The allowed texts of a choice: a plain `enum`, or one `const` for each documented variant.
 fn choices(schema: &Value) -> Option<Vec<&str>> {
     if schema["enum"].is_array() {
         return Some(texts(&schema["enum"]).collect());

@@ -5,10 +5,10 @@ use super::layer::{Layer, Origin, Place, Source};
 use crate::problem::{Kind, Problem};
 use serde::Serialize;
 
-/// Number of findings that one message spells out.
+/// How many findings one message lists.
 const SHOWN: usize = 20;
 
-/// Longest part of a line that is shown.
+/// How many characters of a line are shown.
 const MAX_TEXT: usize = 120;
 
 /// One error in the settings.
@@ -48,14 +48,14 @@ impl Finding {
     }
 }
 
-/// Every mistake found, by file and line; never empty.
+/// All errors, by file and line; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Findings(pub Vec<Finding>);
 
 impl Findings {
-    /// In the order a person would read the files.
+    /// Sorts the errors in the order in which a person reads the files.
     pub(super) fn sorted(mut findings: Vec<Finding>) -> Self {
-        // Stable, so that the layers keep their order and only the lines of a file are put in order.
+        // The sort is stable, so layers keep their order and only the lines within a file are sorted.
         findings.sort_by_key(|finding| match &finding.origin {
             Origin::Default => (0, String::new(), 0),
             Origin::File { file, line } => (1, file.clone(), *line),
@@ -64,7 +64,7 @@ impl Findings {
         Self(findings)
     }
 
-    /// One problem that shows them all.
+    /// One problem that lists all errors.
     pub fn into_problem(self) -> Problem {
         const KIND: Kind = Kind::SettingsInvalid;
         let findings = self.0;

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// The names of tables and key on the way to a setting; an item of a list is its number.
+/// The names of the tables and the key that lead to a setting; an item of a list is its number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct KeyPath(Vec<String>);
 
 impl KeyPath {
-    /// A path written with dots, for names that hold none.
+    /// Parses a path with dots, whose names contain none.
     pub(super) fn dotted(text: &str) -> Self {
         Self(text.split('.').map(str::to_owned).collect())
     }
@@ -18,14 +18,14 @@ impl KeyPath {
         Self(names)
     }
 
-    /// The path to the table it is in.
+    /// The path of the table that contains it.
     pub(super) fn parent(&self) -> Self {
         let mut names = self.0.clone();
         names.pop();
         Self(names)
     }
 
-    /// Whether one is the other, or leads through it.
+    /// Whether one path is equal to the other or a beginning of it.
     pub(super) fn meets(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
     }
@@ -55,7 +55,7 @@ impl fmt::Display for KeyPath {
     }
 }
 
-/// Whether TOML lets the name stand without quotes.
+/// Whether TOML allows the name without quotes.
 pub(super) fn is_bare(name: &str) -> bool {
     !name.is_empty()
         && name

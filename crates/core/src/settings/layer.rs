@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::fmt;
 use std::ops::Range;
 
-/// The defaults, as they are built in.
+/// The built-in defaults.
 pub const DEFAULTS: &str = include_str!("default.toml");
 
 /// The source of a layer's text.
@@ -12,15 +12,15 @@ pub const DEFAULTS: &str = include_str!("default.toml");
 pub enum Source {
     /// The embedded defaults.
     Default,
-    /// A file, named as the user should see it.
+    /// A file, with its name for users.
     File(String),
-    /// A file of the repository, which others write as well.
+    /// A file of the repository, which other people can change as well.
     Repository(String),
     /// A flag of the command line, such as `--idle-timeout`.
     Flag(String),
 }
 
-/// One text of settings in TOML. Later layers lie over earlier ones.
+/// One text of settings in TOML. Later layers override earlier ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
     /// The source of the layer.
@@ -38,7 +38,7 @@ impl Layer {
         }
     }
 
-    /// A file's text.
+    /// A layer from a file's text.
     pub fn file(label: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             source: Source::File(label.into()),
@@ -46,7 +46,7 @@ impl Layer {
         }
     }
 
-    /// The same text, as a file of the repository.
+    /// Marks the layer as a file of the repository.
     #[must_use]
     pub fn of_repository(self) -> Self {
         let source = match self.source {
@@ -56,8 +56,8 @@ impl Layer {
         Self { source, ..self }
     }
 
-    /// One value set by a flag: `Layer::flag("--idle-timeout", "spawn.idle_timeout", "90s")`. The
-    /// key is one of the settings' own, so it needs no quoting.
+    /// A layer with one value from a flag: `Layer::flag("--idle-timeout", "spawn.idle_timeout",
+    /// "90s")`. The key is a known setting, so it needs no quotes.
     pub fn flag(flag: &str, key: &str, value: impl Into<toml::Value>) -> Self {
         Self {
             source: Source::Flag(flag.to_owned()),
@@ -65,7 +65,7 @@ impl Layer {
         }
     }
 
-    /// The place of a byte of the text.
+    /// The origin of a byte of the text.
     pub(super) fn origin(&self, at: usize) -> Origin {
         match &self.source {
             Source::Default => Origin::Default,
@@ -86,7 +86,7 @@ pub enum Origin {
     Default,
     /// A line of a file.
     File {
-        /// The file, as the user named it.
+        /// The file's name, as the user knows it.
         file: String,
         /// The line, counted from one.
         line: usize,
@@ -108,14 +108,14 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Some bytes of one layer.
+/// A range of bytes of one layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) layer: usize,
     pub(super) span: Range<usize>,
 }
 
-/// The line a byte is on, counted from one.
+/// The line of a byte, counted from one.
 pub(super) fn line_of(text: &str, at: usize) -> usize {
     let before = text.as_bytes().iter().take(at);
     before.filter(|byte| **byte == b'\n').count() + 1

@@ -1,4 +1,4 @@
-//! Settings: layers of TOML over one commented file of defaults, checked as a whole.
+//! Settings: layers of TOML on top of one commented file of defaults, checked together.
 //!
 //! [`resolve`] takes named texts (the adapters read the files), parses each into a tree with line
 //! numbers, checks it against the schema of the [`Settings`] types, merges the trees, decodes them,

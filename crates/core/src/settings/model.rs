@@ -1,5 +1,5 @@
-//! The settings as types. The schema, the check of every file and the decoding all come from these,
-//! so they cannot disagree. Defaults are in `default.toml`, not here.
+//! The settings as types. The schema, the check of every file and the decoding are all derived from
+//! them, so they cannot disagree. Defaults are in `default.toml`, not here.
 
 use super::verify::VerifySettings;
 use crate::agent::answer::Confidence;
@@ -108,7 +108,7 @@ pub struct CruiseSettings {
     /// Whether a person or drive merges the result; `auto` merges only what passed every review and
     /// verification.
     pub merge: MergeBy,
-    /// Whether the code domains look at all of it once more before it is merged.
+    /// Whether the code domains review all combined changes again before the merge.
     pub final_review: bool,
     /// Pull requests of a cruise: one for all of it, or also one for each task.
     pub pr_strategy: PrStrategy,
@@ -124,9 +124,9 @@ pub struct CruiseSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PrStrategy {
-    /// One for all of it.
+    /// One pull request for the whole cruise.
     Single,
-    /// One for each task besides, into the branch of the cruise.
+    /// An additional pull request for each task, into the branch of the cruise.
     PerTask,
 }
 
@@ -146,7 +146,7 @@ pub enum MergeBy {
 pub struct ReviewSettings {
     /// Review domains, in order; a domain of your own needs `.drive/prompts/domain-NAME.md`.
     pub domains: Vec<Domain>,
-    /// A finding that its reviewer is less sure of does not stand against a merge.
+    /// A finding with less confidence than this does not block a merge.
     pub min_confidence: Confidence,
     /// Maximum number of domains to review in parallel.
     pub max_parallel: u32,
@@ -155,8 +155,8 @@ pub struct ReviewSettings {
     /// The agent that does; default: the reviewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refuter_llm: Option<String>,
-    /// Whether each commit of a team or a task is verified before it is published: reviewers are told
-    /// the result, and a fix that makes it worse is taken back.
+    /// Whether each commit of a team or a task is verified before it is published: reviewers get
+    /// the result, and a fix that makes it worse is reverted.
     pub verify: bool,
 }
 
@@ -208,9 +208,9 @@ pub struct ForgeSettings {
     pub private_key_file: Option<String>,
     /// The program that prints a token, with its arguments; in your own settings only.
     pub token_command: Vec<String>,
-    /// The variable that holds its token; then `GH_TOKEN`, then `gh auth token`.
+    /// The variable with its token; then `GH_TOKEN`, then `gh auth token`.
     pub token_env: String,
-    /// The variable that holds the webhook secret; unset: `drive serve` takes no webhooks.
+    /// The variable with the webhook secret; if it is unset, `drive serve` accepts no webhooks.
     pub webhook_secret_env: String,
     /// The git remote to push to.
     pub remote: String,
@@ -220,7 +220,7 @@ pub struct ForgeSettings {
     pub trusted: Vec<String>,
 }
 
-/// The GitHub App that drive acts as.
+/// The settings of the GitHub App that drive acts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AppSettings<'a> {
     /// The setting `forge.app_id`.
@@ -232,7 +232,7 @@ pub struct AppSettings<'a> {
 }
 
 impl ForgeSettings {
-    /// The GitHub App, which the rules of the settings have checked to be whole.
+    /// The GitHub App; the rules of the settings have checked that its settings are complete.
     pub fn app(&self) -> Option<AppSettings<'_>> {
         Some(AppSettings {
             id: self.app_id?,
@@ -241,7 +241,7 @@ impl ForgeSettings {
         })
     }
 
-    /// `remote`, which the rules of the settings have checked.
+    /// The setting `remote`, which the rules of the settings have checked.
     pub fn remote_name(&self) -> Result<RemoteName, Problem> {
         RemoteName::parse(&self.remote).ok_or_else(|| {
             let message = format!("`forge.remote` is not a remote name: `{}`", self.remote);
@@ -319,7 +319,7 @@ pub enum IsolationMode {
 }
 
 impl IsolationMode {
-    /// Orders the modes by how much they confine.
+    /// A rank of strictness for the isolation modes.
     pub(super) fn strictness(self) -> u8 {
         match self {
             Self::Off => 0,

@@ -1,5 +1,5 @@
-//! Limits of a repository's settings. Others write them as well, so they cannot take what only the user
-//! may give, and drive reports what they widen.
+//! Limits on a repository's settings. Other people can change them, so they cannot grant what only
+//! the user may grant, and drive reports which access they widen.
 
 use super::finding::Finding;
 use super::key_path::KeyPath;
@@ -13,22 +13,22 @@ use crate::network::{Host, host_of_url, parse_host};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 
-/// Something that a repository's settings open.
+/// Access that a repository's settings grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Widened {
-    /// For which agent; `None` for all.
+    /// The affected agent; `None` for all.
     pub agent: Option<String>,
-    /// The setting that is widened, and its place in the file.
+    /// The setting that grants access, and its place in the file.
     pub message: String,
 }
 
-/// Only the user decides which parts of their home an agent gets.
+/// Keys that only the user may set, because they expose parts of the user's home.
 const USERS_OWN: [&str; 2] = ["home", "mcp"];
 
 const OWN_FILE: &str = "`~/.config/infinite-improbability-drive/config.toml`";
 
-/// Settings that count in the user's own file only. `tree` is one layer, `below` the layers under
-/// it.
+/// Errors for settings that are only allowed in the user's own file. `tree` is one layer, `below`
+/// the combined lower layers.
 pub(super) fn refused(layers: &[Layer], tree: &Node, below: Option<&Node>) -> Vec<Finding> {
     if !is_of_repository(layers, tree) {
         return Vec::new();
@@ -49,7 +49,7 @@ pub(super) fn refused(layers: &[Layer], tree: &Node, below: Option<&Node>) -> Ve
             refuse(&path, message, format!("move it to {OWN_FILE}"))
         })
         .collect();
-    // Settings of the user's own that this layer would weaken.
+    // The user's own settings that this layer would weaken.
     let isolation = KeyPath::dotted("sandbox.isolation");
     let networks = agents.iter().map(|(_, agent)| agent.join("network"));
     let weaker = std::iter::once(isolation)
@@ -70,7 +70,7 @@ pub(super) fn refused(layers: &[Layer], tree: &Node, below: Option<&Node>) -> Ve
             "a repository can only be stricter".to_owned(),
         )
     }));
-    // A repository must not have drive run a program or read a key.
+    // A repository must not make drive run a program or read a key.
     let command = KeyPath::dotted("forge.token_command");
     let key_file = KeyPath::dotted("forge.private_key_file");
     let notify = KeyPath::dotted("notify.command");
@@ -102,7 +102,7 @@ pub(super) fn refused(layers: &[Layer], tree: &Node, below: Option<&Node>) -> Ve
     findings
 }
 
-/// Notes which agents reach hosts that a repository lists.
+/// Marks the agents that may reach hosts listed by a repository.
 pub(super) fn mark_hosts(layers: &[Layer], tree: &Node, settings: &mut Settings) {
     for (name, path) in agents(tree) {
         let hosts = tree.find(path.join("allow_hosts").names());
@@ -113,7 +113,7 @@ pub(super) fn mark_hosts(layers: &[Layer], tree: &Node, settings: &mut Settings)
     }
 }
 
-/// Lists what the repository's settings open, in the order of the agents.
+/// Lists the access that the repository's settings grant, in the order of the agents.
 pub(super) fn widened(layers: &[Layer], tree: &Node, settings: &Settings) -> Vec<Widened> {
     let mut all = Vec::new();
     let mut note = |agent: Option<&str>, path: &KeyPath, what: String| {
@@ -189,7 +189,7 @@ pub(super) fn widened(layers: &[Layer], tree: &Node, settings: &Settings) -> Vec
             let node = tree.find(path.join(key).names());
             node.is_some_and(|node| !is_of_repository(layers, node))
         };
-        // An agent that only the repository has is its own.
+        // An agent that only the repository defines is not the user's.
         if is_known("kind") || is_known("command") || is_known("env") {
             for key in ["kind", "command"] {
                 note(
@@ -225,7 +225,7 @@ fn is_of_repository(layers: &[Layer], node: &Node) -> bool {
     matches!(layer, Some(Source::Repository(_)))
 }
 
-/// Every agent with the path of its table.
+/// All agents, with the paths of their tables.
 fn agents(tree: &Node) -> Vec<(String, KeyPath)> {
     let agents = KeyPath::dotted("agents");
     match kind(tree, &agents) {
@@ -260,12 +260,12 @@ fn is_weakened<T: DeserializeOwned>(
         .is_some_and(|(theirs, own)| theirs < own)
 }
 
-/// The lower the least confidence, the more findings are heard.
+/// A rank of how many findings count: the lower the minimum confidence, the more do.
 fn heard_from(least: Confidence) -> u8 {
     100 - least.get()
 }
 
-/// GitHub itself, and this machine.
+/// Whether the server is GitHub itself or this machine.
 fn is_harmless_server(api_url: &str) -> bool {
     host_of_url(api_url).is_some_and(|host| match host.address() {
         Some(address) => address.is_loopback(),
@@ -277,7 +277,7 @@ fn is_literal(entry: &str) -> bool {
     parse_host(entry).is_ok_and(|host| host.address().is_some())
 }
 
-/// The variables among `env` that hold secrets, and that the kind's program does not read itself.
+/// The variables in `env` that contain secrets and that the agent's own program does not read.
 fn secrets_besides_its_own(config: &AgentConfig) -> impl Iterator<Item = &str> {
     let of_kind = AgentConfig::of_kind(config.kind);
     let listed = config.env.iter().map(String::as_str);

@@ -17,16 +17,16 @@ use toml::de::DeTable;
 pub struct Effective {
     /// The settings.
     pub settings: Settings,
-    /// Every value, in the order of the default file.
+    /// Every value, in the order of the defaults.
     pub entries: Vec<Entry>,
-    /// The settings of the repository that open something which is closed by default.
+    /// The access that the repository's settings grant beyond the defaults.
     pub widened: Vec<Widened>,
 }
 
 /// One effective value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// The tables it is in, such as `["verify", "limits"]`.
+    /// The tables that contain it, such as `["verify", "limits"]`.
     pub table: Vec<String>,
     /// Its key in that table.
     pub key: String,
@@ -37,21 +37,21 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Its value as TOML writes it on one line.
+    /// Its value in TOML, on one line.
     pub fn toml(&self) -> String {
-        // A value that came from TOML goes back to it; the fallback is never met.
+        // A value from TOML can be written as TOML, so the fallback is never used.
         toml::Value::try_from(&self.value)
             .map_or_else(|_| self.value.to_string(), |value| value.to_string())
     }
 
-    /// Its whole path, such as `verify.limits.memory`.
+    /// Its full path, such as `verify.limits.memory`.
     pub fn path(&self) -> String {
         let path = self.table.iter().chain([&self.key]);
         path.fold(KeyPath::default(), |path, name| path.join(name))
             .to_string()
     }
 
-    /// The header of the table it is in, such as `verify.limits`.
+    /// The header of the table that contains it, such as `verify.limits`.
     pub fn header(&self) -> String {
         let path = self.table.iter();
         path.fold(KeyPath::default(), |path, name| path.join(name))
@@ -59,8 +59,8 @@ impl Entry {
     }
 }
 
-/// Lays the layers over the defaults, lowest first, and checks the result. Every mistake is reported,
-/// not only the first: what is wrong in itself is set aside, and the rules are asked about the rest.
+/// Puts the layers on top of the defaults, lowest first, and checks the result. All errors are
+/// reported together: invalid values are set aside, and the rules check the rest.
 pub fn resolve(layers: &[Layer]) -> Result<Effective, Findings> {
     let mut all = vec![Layer::defaults()];
     all.extend_from_slice(layers);
@@ -93,7 +93,7 @@ pub fn resolve(layers: &[Layer]) -> Result<Effective, Findings> {
     })
 }
 
-/// A person who gives `--total-timeout` alone means the idle timeout too where that is longer.
+/// A layer that lowers the idle timeout to a shorter `--total-timeout`, if the person gave only that flag.
 fn lowered_idle_timeout(settings: &Settings, entries: &[Entry]) -> Option<Layer> {
     let total = settings.spawn.total_timeout.get();
     let flag_of = |path: &str| {
@@ -115,13 +115,13 @@ fn lowered_idle_timeout(settings: &Settings, entries: &[Entry]) -> Option<Layer>
     is_lowered.then(|| Layer::flag(&flag, "spawn.idle_timeout", text))
 }
 
-/// The values of a text that is not TOML are unknown, so the other layers are not checked further.
+/// Parses all layers. The values of a text that is not TOML are unknown, so nothing is checked further then.
 fn parse(layers: &[Layer], findings: &mut Vec<Finding>) -> Result<Vec<Node>, Findings> {
     let mut trees = Vec::new();
     for (at, layer) in layers.iter().enumerate() {
         let (document, errors) = DeTable::parse_recoverable(&layer.text);
         findings.extend(errors.iter().map(|error| not_toml(layers, at, error)));
-        // One slip often makes several errors on its line, and the first says it best.
+        // One mistake often causes several errors on its line, of which the first one is the clearest.
         findings.dedup_by(|later, first| later.origin == first.origin);
         trees.push(Node::from_document(&document, at));
     }
@@ -132,7 +132,7 @@ fn parse(layers: &[Layer], findings: &mut Vec<Finding>) -> Result<Vec<Node>, Fin
     }
 }
 
-/// One tree of all layers, without what is wrong in itself.
+/// Merges all layers into one tree, without invalid values.
 fn merge(
     layers: &[Layer],
     trees: Vec<Node>,
@@ -165,7 +165,7 @@ fn set_aside(layers: &[Layer], tree: &mut Node, schema: &Value, extent: Extent) 
     findings
 }
 
-/// Whether a rule speaks about something that was set aside, and so cannot be judged.
+/// Whether a rule involves a value that was set aside, so that it cannot be judged.
 fn touches(broken: &Broken, aside: &[Finding]) -> bool {
     let mut pairs = broken
         .paths
@@ -174,7 +174,7 @@ fn touches(broken: &Broken, aside: &[Finding]) -> bool {
     pairs.any(|(path, finding)| path.meets(&finding.path))
 }
 
-/// A broken rule is shown where its highest layer speaks: that is what the user changed last.
+/// The finding of a broken rule. It is placed at the highest layer involved, which the user changed last.
 fn placed(layers: &[Layer], tree: &Node, broken: &Broken) -> Finding {
     let place = broken
         .paths
@@ -203,7 +203,7 @@ fn not_toml(layers: &[Layer], layer: usize, error: &toml::de::Error) -> Finding 
     )
 }
 
-/// The check before lets nothing through that does not decode; if it ever does, say so plainly.
+/// The finding of settings that cannot be decoded. The checks before should make this impossible.
 fn undecodable(layers: &[Layer], tree: &Node, error: &serde_json::Error) -> Findings {
     Findings(vec![Finding::new(
         layers,
@@ -227,7 +227,7 @@ fn collect(layers: &[Layer], node: &Node, path: &mut Vec<String>, entries: &mut 
         });
         return;
     };
-    // Values before tables, as TOML must write them.
+    // Values come before tables, as TOML requires.
     let mut below: Vec<&(String, Node)> = below.iter().collect();
     below.sort_by_key(|(_, node)| matches!(node.kind, NodeKind::Table(_)));
     for (name, below) in below {

@@ -1,12 +1,12 @@
-//! The settings' JSON Schema: what editors use, and what every file is checked against.
+//! The settings' JSON Schema, for editors and for the check of every file.
 
 use super::layer::DEFAULTS;
 use super::model::Settings;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// The schema of a settings file. Everything is optional, since each file is one layer of several,
-/// and each default is named.
+/// The schema of a settings file. Every key is optional, because a file is one layer of several,
+/// and each default is included.
 pub fn published() -> Value {
     let mut schema = complete();
     strip_required(&mut schema);
@@ -19,7 +19,7 @@ pub fn published() -> Value {
     schema
 }
 
-/// The schema of all layers together.
+/// The schema of all layers combined.
 pub(super) fn complete() -> Value {
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
@@ -27,7 +27,7 @@ pub(super) fn complete() -> Value {
     schema.to_value()
 }
 
-/// Keywords whose values are objects of schemas, not schemas.
+/// Keywords whose values are objects of schemas and not schemas themselves.
 const NAMED: [&str; 2] = ["properties", "$defs"];
 
 fn strip_required(schema: &mut Value) {

@@ -1,4 +1,4 @@
-//! Settings as a tree that keeps the line of every value.
+//! Settings as a tree with the line of every value.
 
 use super::layer::Place;
 use serde_json::{Value, json};
@@ -6,31 +6,31 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A value and where it was written.
+/// A value and its place in the text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
     pub(super) kind: NodeKind,
-    /// Its key; of an item of a list, the item itself.
+    /// The place of its key; for an item of a list, of the item itself.
     pub(super) key: Place,
-    /// Its value; of a table, its header.
+    /// The place of its value; for a table, of the header.
     pub(super) value: Place,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum NodeKind {
-    /// A table, in the order it was written.
+    /// A table, in the order of the text.
     Table(Vec<(String, Node)>),
     /// A list.
     List(Vec<Node>),
     /// A text.
     Text(String),
-    /// A whole number that fits.
+    /// A whole number within range.
     Integer(i64),
     /// A finite number.
     Float(f64),
     /// A truth value.
     Bool(bool),
-    /// Something TOML can write and no setting can be.
+    /// A TOML value that no setting accepts.
     Foreign(&'static str),
 }
 
@@ -45,7 +45,7 @@ impl Node {
         }
     }
 
-    /// The node at a path, or the last one on the way.
+    /// The node at a path, or the last existing one on the way.
     pub(super) fn nearest(&self, path: &[String]) -> &Node {
         let Some((first, rest)) = path.split_first() else {
             return self;
@@ -76,8 +76,8 @@ impl Node {
         }
     }
 
-    /// Takes the value at a path out, and the table that lacks it if it is not there; of a list, the list as a whole, since its items have no
-    /// names of their own.
+    /// Removes the value at a path, or the table that lacks it. In a list, the whole list is
+    /// removed, because its items have no names.
     pub(super) fn prune(&mut self, path: &[String]) {
         let (NodeKind::Table(entries), Some((first, rest))) = (&mut self.kind, path.split_first())
         else {
@@ -95,7 +95,7 @@ impl Node {
         }
     }
 
-    /// Lays another tree over this one: tables are joined, everything else is replaced.
+    /// Puts another tree on top of this one: tables are merged, everything else is replaced.
     pub(super) fn overlay(&mut self, over: Node) {
         match (&mut self.kind, over.kind) {
             (NodeKind::Table(mine), NodeKind::Table(theirs)) => {
@@ -114,7 +114,7 @@ impl Node {
         }
     }
 
-    /// The plain value, for decoding.
+    /// The value as JSON, for decoding.
     pub(super) fn to_json(&self) -> Value {
         match &self.kind {
             NodeKind::Table(entries) => entries
@@ -130,7 +130,7 @@ impl Node {
         }
     }
 
-    /// The kind of value, in words for a person.
+    /// The kind of value, in words.
     pub(super) fn kind_name(&self) -> &'static str {
         match &self.kind {
             NodeKind::Table(_) => "a table",

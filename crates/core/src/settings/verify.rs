@@ -31,8 +31,8 @@ pub struct VerifySettings {
     pub routes: Vec<VerifyRoute>,
 }
 
-/// `[[verify.quarantine]]`: a test that is known to fail now and then. A stage in which only such tests
-/// fail runs once more, and passes if it then passes.
+/// `[[verify.quarantine]]`: a known flaky test. A stage in which only such tests fail is run again,
+/// and passes if the second run passes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QuarantinedTest {
@@ -40,9 +40,9 @@ pub struct QuarantinedTest {
     pub test: String,
     /// The person who fixes it.
     pub owner: String,
-    /// The last day on which that holds.
+    /// The last day of the quarantine.
     pub expires: Day,
-    /// Why, for whoever reads the report.
+    /// The reason, for readers of the report.
     pub reason: Option<String>,
 }
 
@@ -80,9 +80,9 @@ pub enum LeakedProcesses {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlakyTests {
-    /// It does not.
+    /// The stage fails.
     Fail,
-    /// It does, and the report says so.
+    /// The stage passes, and the report says so.
     Allow,
 }
 
@@ -121,13 +121,13 @@ pub struct VerifyRoute {
     /// The folder its commands run in, from the repository root. Routes in separate folders run at the
     /// same time.
     pub dir: Option<String>,
-    /// Commands that run before the first stage, such as the installation of packages. They reach the
+    /// Commands that run before the first stage, e.g. to install packages. They can reach the
     /// package registries unless `network` says otherwise.
     #[serde(default)]
     pub setup: Vec<Vec<String>>,
     /// Stage one.
     pub compile: Option<Vec<String>>,
-    /// Stage two. A route without it says why in `skip`.
+    /// The second stage. A route without it gives the reason in `skip`.
     pub targeted_tests: Option<Vec<String>>,
     /// Stage three.
     pub startup_smoke: Option<Vec<String>>,

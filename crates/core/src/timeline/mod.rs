@@ -1,4 +1,4 @@
-//! The timeline of a run for people: without polls and internal steps.
+//! The timeline of a run for people, without polls and internal steps.
 
 mod step;
 
@@ -19,16 +19,16 @@ use std::collections::BTreeSet;
 /// The longest quotation, in characters.
 const LONGEST: usize = 100;
 
-/// Something that happened, in a person's words.
+/// An event of the timeline, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// When it happened.
     pub at: Timestamp,
-    /// What happened: one line.
+    /// The event, in one line.
     pub text: String,
 }
 
-/// What happened in a run, from its journal.
+/// The timeline of a run, from its journal.
 pub fn timeline(id: &RunId, journal: impl IntoIterator<Item = (Event, Timestamp)>) -> Vec<Moment> {
     let mut run = Run::new(id.clone());
     let mut moments = Vec::new();
@@ -55,7 +55,7 @@ pub fn timeline(id: &RunId, journal: impl IntoIterator<Item = (Event, Timestamp)
     moments
 }
 
-/// The first line of a text, cut to what fits on one line.
+/// The first line of a text, shortened to one line of the terminal.
 pub fn first_line(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or("");
     if line.chars().count() <= LONGEST {
@@ -65,17 +65,17 @@ pub fn first_line(text: &str) -> String {
     format!("{kept}…")
 }
 
-/// The words for how a run stands, as far as the run itself shows it.
+/// The state of a run in words, as far as the run itself shows it.
 pub fn describe_state(run: &Run) -> &'static str {
     State::of(run, &standing(run, &[])).as_str()
 }
 
-/// The word for how a run ended.
+/// The status of an ended run, in words.
 pub fn describe_status(status: OutcomeStatus) -> &'static str {
     State::ended(status).as_str()
 }
 
-/// What a run decided to do and a person wants to know.
+/// Descriptions of the decided effects that people care about.
 fn steps(run: &Run, decided: &[EffectKey]) -> impl Iterator<Item = String> {
     decided
         .iter()
@@ -92,7 +92,7 @@ fn describe_outcome(outcome: &Outcome) -> String {
     }
 }
 
-/// What an event says that no step says.
+/// The description of an event, unless a step already describes it.
 fn describe_event(event: &Event, run: &Run) -> Option<String> {
     Some(match event {
         Event::Requested { request } => format!("requested: {}", first_line(&request.task)),
@@ -273,7 +273,7 @@ fn is_claim(effect: &Effect) -> bool {
     matches!(act, LineAct::CheckContract { checks, .. } if checks.iter().all(ContractCheck::is_claim))
 }
 
-/// Who wrote how many comments that the run did not know yet.
+/// How many new comments each author wrote, as text.
 fn describe_comments(comments: &[Comment], run: &Run) -> Option<String> {
     let Flow::Phase { phase } = &run.flow else {
         return None;

@@ -1,11 +1,11 @@
-//! The words for one step of a run, while it is taken and afterwards.
+//! Descriptions of the steps of a run, in progress and afterwards.
 
 use super::first_line;
 use crate::agent::Role;
 use crate::ids::PrNumber;
 use crate::run::{ContractCheck, Effect, ForgeAct, LineAct, MergeWhen, RunMessage};
 
-/// Whether an effect repeats while a run only waits.
+/// Whether an effect is repeated while a run only waits.
 pub fn is_routine(effect: &Effect) -> bool {
     matches!(
         effect,
@@ -27,7 +27,7 @@ pub fn is_internal(effect: &Effect) -> bool {
     )
 }
 
-/// What drive does with an effect, as a person reads it.
+/// The description of an effect, for people.
 pub fn describe_step(effect: &Effect) -> String {
     match effect {
         Effect::ChooseBranch { wanted, .. } => format!("reserving branch {wanted}"),

@@ -72,7 +72,7 @@ fn each_changed_package_must_run_tests_where_one_command_runs_those_of_several()
         members(&pnpm, &both),
         expected("packages/lone", "packages/app")
     );
-    // Its count is that of the whole stage.
+    // The only count is that of the whole stage.
     assert_eq!(members(&pnpm, &both[..1]), []);
     let npm = NodeWorkspace {
         manager: NodeManager::Npm,

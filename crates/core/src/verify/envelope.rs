@@ -1,4 +1,5 @@
-//! The verification envelope: what `drive verify --json` prints, what is stored, what the gate reads.
+//! The verification envelope: the output of `drive verify --json`, the stored report, and the input
+//! of the gate.
 
 use super::rules_from::RulesFrom;
 use crate::ids::{CommitSha, RunId, TreeSha};
@@ -21,9 +22,9 @@ pub struct Verification {
     pub run_id: RunId,
     /// The verdict.
     pub overall: Overall,
-    /// What was judged.
+    /// The verified candidate.
     pub candidate: Candidate,
-    /// Where it was judged.
+    /// The workspace of the verification.
     pub workspace: Workspace,
     /// When it was judged.
     pub timing: Timing,
@@ -46,8 +47,7 @@ pub struct Verification {
 }
 
 impl Verification {
-    /// The same with at most so many bytes of each tail: for a journal, where the whole report is
-    /// kept elsewhere.
+    /// The report with shortened tails, for a journal; the full report is stored elsewhere.
     #[must_use]
     pub fn with_tails_of(mut self, most: usize) -> Self {
         for stage in &mut self.stages {
@@ -77,7 +77,7 @@ pub enum Overall {
 }
 
 impl Overall {
-    /// The name as the envelope spells it.
+    /// The name in the envelope.
     pub fn as_str(self) -> &'static str {
         match self {
             Overall::Pass => "pass",
@@ -88,7 +88,7 @@ impl Overall {
     }
 }
 
-/// What a verdict is bound to: void when either commit moves.
+/// The commits to which a verdict is bound: it is void if either one moves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Candidate {
@@ -107,20 +107,20 @@ pub struct Candidate {
     pub rules_from: Option<RulesFrom>,
 }
 
-/// The folder the stages ran in. It is gone by the time this is read.
+/// The folder in which the stages ran. It is removed before the report is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Workspace {
     /// Its path; null when none was made.
     pub path: Option<String>,
-    /// Whether it was a tree of its own, with writes held inside it by the kernel.
+    /// Whether it was a separate tree in which the kernel confined all writes.
     pub isolated: bool,
     /// The containment layers that held every stage.
     pub layers: Vec<String>,
     /// The layers this machine lacks, each with its consequence.
     #[serde(default)]
     pub missing: Vec<MissingLayer>,
-    /// Why the folder could not be removed; null when it is gone.
+    /// The reason why the folder could not be removed; null if it was removed.
     #[serde(default)]
     pub removal_problem: Option<String>,
 }
@@ -131,7 +131,7 @@ pub struct Workspace {
 pub struct MissingLayer {
     /// Its stable name.
     pub name: String,
-    /// What was not enforced because of it.
+    /// The protection that is missing because of it.
     pub consequence: String,
 }
 
@@ -150,7 +150,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// The span between two instants; a clock that went backwards counts as no time.
+    /// The time between two instants; zero if the clock was set back.
     pub fn between(started_at: Timestamp, ended_at: Timestamp) -> Self {
         let millis = ended_at.as_millisecond() - started_at.as_millisecond();
         Self {
@@ -161,7 +161,7 @@ impl Timing {
     }
 }
 
-/// What a stage is for. Stages run in this order.
+/// The purpose of a stage. Stages run in this order.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -183,7 +183,7 @@ impl StageName {
         StageName::StartupSmoke,
     ];
 
-    /// The name as the envelope spells it.
+    /// The name in the envelope.
     pub fn as_str(self) -> &'static str {
         match self {
             StageName::Compile => "compile",
@@ -192,7 +192,7 @@ impl StageName {
         }
     }
 
-    /// Its key in a route of the settings.
+    /// The key of the stage in a route of the settings.
     pub fn setting(self) -> &'static str {
         match self {
             StageName::Compile => "compile",
@@ -201,7 +201,7 @@ impl StageName {
         }
     }
 
-    /// The name as people read it.
+    /// The name for people.
     pub fn words(self) -> &'static str {
         match self {
             StageName::Compile => "compile",
@@ -215,15 +215,15 @@ impl StageName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StageStatus {
-    /// It did what it should.
+    /// It succeeded.
     Pass,
-    /// It did not.
+    /// It failed.
     Fail,
-    /// It reached a time bound.
+    /// It reached a time limit.
     Timeout,
     /// It could not be judged.
     Error,
-    /// It did not run; `reason` says why.
+    /// It did not run; `reason` gives the cause.
     Skipped,
 }
 
@@ -231,7 +231,7 @@ pub enum StageStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StageEnd {
-    /// By itself, with `exitCode`.
+    /// It exited, with `exitCode`.
     Exited,
     /// By `signal`.
     Signalled,
@@ -241,11 +241,11 @@ pub enum StageEnd {
     MemoryLimit,
     /// At the bound on processes.
     ProcessLimit,
-    /// At the bound on what it writes, or because the disk is nearly full.
+    /// It reached the limit on written data, or the disk was nearly full.
     DiskLimit,
     /// At the bound on output.
     OutputLimit,
-    /// It left processes behind.
+    /// It left processes running.
     LeakedProcesses,
     /// It altered tracked files.
     Tampered,
@@ -259,7 +259,7 @@ pub enum StageEnd {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stage {
-    /// What it is for.
+    /// The purpose of the stage.
     pub name: StageName,
     /// The verdict.
     pub status: StageStatus,
@@ -286,14 +286,14 @@ pub struct Stage {
     pub stderr_tail: String,
     /// Bytes of both streams that are not in the tails.
     pub truncated_bytes: u64,
-    /// What it used.
+    /// The resources that it used.
     pub resource: StageResource,
     /// Processes it left behind; they were killed.
     #[serde(default)]
     pub leaked_processes: u32,
     /// Why it has this status, where the status alone does not say.
     pub reason: Option<String>,
-    /// Why it failed although the candidate may be good; null where nothing says so.
+    /// The cause of a failure that may not be the candidate's; null if there is no sign of one.
     #[serde(default)]
     pub fault: Option<Fault>,
     /// The failing tests, as far as the output names them.
@@ -305,7 +305,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// A stage that has not run.
+    /// A stage that did not run.
     pub fn unrun(name: StageName, route: &str, command: &[String], status: StageStatus) -> Self {
         Self {
             name,
@@ -353,11 +353,11 @@ pub enum Fault {
     Flaky,
     /// It fails on the base as well.
     Baseline,
-    /// What it needs of the machine is missing.
+    /// The machine lacks something that it needs.
     Infra,
 }
 
-/// What a stage used: the whole tree of processes together.
+/// The resources that a stage used, for its whole process tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StageResource {
@@ -373,18 +373,18 @@ pub struct StageResource {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
-    /// What kind of failure.
+    /// The category of the failure.
     pub category: FailureCategory,
     /// One sentence for people.
     pub reason: String,
     /// The stage that failed; null when it failed before the first one.
     pub stage: Option<StageName>,
-    /// What to do next.
+    /// The next action.
     #[serde(default)]
     pub hint: Option<String>,
 }
 
-/// What kind of failure it is, and so who should look at it.
+/// The category of a failure, which shows who must act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum FailureCategory {
@@ -400,16 +400,16 @@ pub enum FailureCategory {
     Resource,
     /// A rule was broken: no route, tampering, a conflict with the base.
     Policy,
-    /// The environment failed; nothing is said about the candidate.
+    /// The environment failed; this proves nothing about the candidate.
     Infra,
-    /// It fails on the base as well; nothing is said about the candidate.
+    /// It fails on the base as well; this proves nothing about the candidate.
     Baseline,
     /// A test failed and passed on the same tree.
     Flaky,
 }
 
 impl FailureCategory {
-    /// The name as the envelope spells it.
+    /// The name in the envelope.
     pub fn as_str(self) -> &'static str {
         match self {
             FailureCategory::Compile => "compile",

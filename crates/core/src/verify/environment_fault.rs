@@ -1,17 +1,17 @@
-//! Failures that come from the machine, by what the tools print.
+//! Recognises failures of the machine by the output of tools.
 
 use super::envelope::Stage;
 
-/// What the machine lacks, and what to do about it.
+/// A fault of the machine, with advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EnvironmentFault {
     pub(super) reason: &'static str,
     pub(super) hint: &'static str,
-    /// It is the machine's also where a test that is named met it.
+    /// Whether the machine is blamed even if a named test failed with it.
     spares_no_test: bool,
 }
 
-/// What is looked for, in lower case, and what it means. The first that is found counts.
+/// Texts in lowercase that indicate a fault; the first match counts.
 const SIGNS: &[(&[&str], EnvironmentFault)] = &[
     (
         &[
@@ -57,7 +57,7 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
             "x509: certificate signed by unknown authority",
             "pkix path building failed",
             "ssl certificate problem",
-            // rustls, so uv and newer cargo.
+            // Output of rustls, which uv and newer versions of cargo use.
             "invalid peer certificate",
         ],
         EnvironmentFault {
@@ -90,7 +90,7 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
             "network is down",
             "enetunreach",
             "enetdown",
-            // Poetry 2 names no cause.
+            // Poetry 2 reports no cause.
             "all attempts to connect to",
         ],
         EnvironmentFault {
@@ -138,7 +138,7 @@ const SIGNS: &[(&[&str], EnvironmentFault)] = &[
     ),
 ];
 
-/// How runners say that something ended one of their processes with a signal that a program cannot catch.
+/// How runners report that a signal which cannot be caught ended one of their processes.
 const KILLED: &[&str] = &[
     // libtest and cargo
     "signal: 9, sigkill",
@@ -154,7 +154,7 @@ const KILLED: &[&str] = &[
 const KILL: i32 = 9;
 const KILLED_CODE: i32 = 128 + KILL;
 
-/// How tools say that a program is missing, whatever they exit with.
+/// Messages of tools about a missing program, with any exit code.
 const MISSING: &[&str] = &[
     "] error 127",
     ": command not found",
@@ -163,11 +163,11 @@ const MISSING: &[&str] = &[
     "failed to execute command: no such file or directory",
 ];
 
-/// The exit code of a shell for a command that does not exist.
+/// A shell's exit code for a command that does not exist.
 const NOT_FOUND: i32 = 127;
 
-/// What the end and the output of a stage say about the machine. Where a test that is named failed, what is
-/// printed may be part of it: only what no test can help counts then.
+/// The machine's fault that the end and the output of a stage show. If a named test failed, the
+/// output may belong to that test, so only signs that no test can cause count.
 pub(super) fn environment_fault(stage: &Stage) -> Option<EnvironmentFault> {
     let names_tests = !stage.failed_tests.is_empty();
     let output = [&stage.stderr_tail, &stage.stdout_tail].map(|tail| tail.to_lowercase());
@@ -187,7 +187,7 @@ pub(super) fn environment_fault(stage: &Stage) -> Option<EnvironmentFault> {
     found
         .or_else(|| {
             is_killed.then_some(EnvironmentFault {
-                reason: "something outside killed a process of it, as for want of memory",
+                reason: "the system killed one of its processes, possibly for lack of memory",
                 hint: "free memory, or lower `verify.max_parallel`, then run `drive verify` again",
                 spares_no_test: true,
             })

@@ -12,7 +12,7 @@ const NAME_CHARS: usize = 200;
 
 type Reader = fn(&[&str]) -> Vec<String>;
 
-/// The failing tests that some runner names in this output, in the order of the alphabet.
+/// The failing tests that runners name in this output, in alphabetical order.
 pub fn failed_tests(output: &str) -> Vec<String> {
     const READERS: [Reader; 10] = [
         tap::tap,
@@ -39,7 +39,7 @@ pub fn failed_tests(output: &str) -> Vec<String> {
     names.into_iter().take(MOST).collect()
 }
 
-/// The name in a line that says all.
+/// The name in a line that contains it completely.
 fn name_in(line: &str) -> Option<&str> {
     cargo(line)
         .or_else(|| nextest(line))
@@ -63,7 +63,7 @@ fn nextest(line: &str) -> Option<&str> {
         .strip_prefix("FAIL [")
         .or_else(|| rest.strip_prefix("TIMEOUT ["))?;
     let rest = rest.split_once("] ")?.1.trim_start();
-    // The count stands before the name in newer versions.
+    // In newer versions, the count comes before the name.
     let rest = match rest.strip_prefix('(') {
         Some(counted) => counted.split_once(") ")?.1,
         None => rest,
@@ -71,12 +71,12 @@ fn nextest(line: &str) -> Option<&str> {
     Some(rest)
 }
 
-/// `FAILED tests/test_a.py::test_b - AssertionError`, `ERROR tests/test_a.py::test_b`.
+/// Parses `FAILED tests/test_a.py::test_b - AssertionError` and `ERROR tests/test_a.py::test_b`.
 fn pytest(line: &str) -> Option<&str> {
     let rest = line
         .strip_prefix("FAILED ")
         .or_else(|| line.strip_prefix("ERROR "))?;
-    // The parameters may hold the same dash.
+    // The parameters may contain the same dash.
     let params = rest.find('[').filter(|at| !rest[..*at].contains(" - "));
     let name = match params.and_then(|at| rest[at..].find("] - ").map(|end| at + end + 1)) {
         Some(end) => &rest[..end],
@@ -86,7 +86,7 @@ fn pytest(line: &str) -> Option<&str> {
     name.contains(".py").then_some(name)
 }
 
-/// `FAIL  file > suite > name` of vitest, `FAIL  file [ file ]` where it could not be read.
+/// Parses `FAIL  file > suite > name` of vitest; `FAIL  file [ file ]` if the file could not be read.
 fn vitest(line: &str) -> Option<&str> {
     let name = line.trim_start().strip_prefix("FAIL  ")?.trim_start();
     if let Some((file, again)) = name.split_once(" [ ") {
@@ -114,7 +114,7 @@ fn gradle(line: &str) -> Option<&str> {
     name.contains(" > ").then_some(name)
 }
 
-/// `rspec ./spec/a_spec.rb:3 # does a thing`. The line moves with every change above it.
+/// Parses `rspec ./spec/a_spec.rb:3 # does a thing`. The line number changes with every edit above it.
 fn rspec(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("rspec ./")?;
     let (place, name) = rest.split_once(" # ")?;

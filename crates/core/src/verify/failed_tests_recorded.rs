@@ -1,10 +1,10 @@
-//! The names of failing tests in output that the runners really printed, shortened by what says nothing.
+//! Tests the names of failing tests in real output of the runners, from which irrelevant lines were removed.
 
 use super::failed_tests;
 
 #[test]
 fn mocha_names_failing_tests_with_their_suites() {
-    // mocha 11, of the reporters spec, dot, min, list and progress alike.
+    // mocha 11, the same for the reporters spec, dot, min, list and progress.
     let output = "
   1) top level
   calc

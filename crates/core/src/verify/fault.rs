@@ -1,37 +1,37 @@
-//! Attributes a failed stage to the candidate, its base, the environment or a flaky test.
+//! Attributes a failed stage to the candidate, its base, the machine or a flaky test.
 
 use super::envelope::{Fault, Stage, StageEnd, StageStatus};
 use super::environment_fault::{EnvironmentFault, environment_fault};
 use super::failed_tests::MOST;
 use crate::settings::FlakyTests;
 
-/// What the same stage does on the base.
+/// The result of the same stage on the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OnBase {
-    /// It was not run there, for this reason; `None` where nobody asked.
+    /// It did not run there, for this reason; `None` if no such run was requested.
     Unknown(Option<String>),
-    /// It passes: the change made it fail.
+    /// It passes there, so the change made it fail.
     Passes,
     /// It fails there as well.
     Fails(BaseFailure),
 }
 
-/// How a stage fails on the base.
+/// The failure of a stage on the base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseFailure {
     /// How its command ended.
     pub ended: StageEnd,
     /// The reason.
     pub reason: String,
-    /// The tests that fail there, as far as its output names them.
+    /// The tests that fail there, as far as the output names them.
     pub tests: Vec<String>,
-    /// How many more its summaries count as failed.
+    /// How many further failed tests its summaries count.
     pub unnamed: u64,
-    /// What its output blames of the machine.
+    /// The fault of the machine that its output shows.
     pub blames: Option<&'static str>,
 }
 
-/// What a stage does on the base, by its run there.
+/// Converts a run on the base to its result.
 pub fn on_base(stage: Stage) -> OnBase {
     let unnamed = unnamed(&stage);
     let blames = environment_fault(&stage).map(|fault| fault.reason);
@@ -49,7 +49,7 @@ pub fn on_base(stage: Stage) -> OnBase {
     }
 }
 
-/// Whether a stage failed in a way that the candidate, its base or its tests can be to blame for.
+/// Whether the candidate, its base or its tests can have caused the failure of a stage.
 pub fn deserves_second_look(stage: &Stage) -> bool {
     let failed = match stage.status {
         StageStatus::Fail | StageStatus::Timeout => stage.ended,
@@ -71,7 +71,7 @@ pub fn deserves_second_look(stage: &Stage) -> bool {
     }
 }
 
-/// Whether a failed stage may pass when it is run again: its command ended, and was not ended.
+/// Whether a failed stage may pass in another run: its command ended by itself.
 pub fn may_be_flaky(stage: &Stage) -> bool {
     stage.status == StageStatus::Fail && stage.ended.is_some_and(ended_by_itself)
 }
@@ -91,7 +91,7 @@ fn ended_by_itself(ended: StageEnd) -> bool {
     }
 }
 
-/// How many failing tests the summaries count besides those that the output names.
+/// How many failed tests the summaries count besides those that the output names.
 fn unnamed(stage: &Stage) -> u64 {
     let named = stage.failed_tests.len() as u64;
     stage
@@ -99,23 +99,23 @@ fn unnamed(stage: &Stage) -> u64 {
         .map_or(0, |tests| tests.failed.saturating_sub(named))
 }
 
-/// Whether what a failed stage prints blames the machine.
+/// Whether the output of a failed stage indicates a fault of the machine.
 pub fn blames_machine(stage: &Stage) -> bool {
     may_be_flaky(stage) && environment_fault(stage).is_some()
 }
 
-/// A stage that failed for want of something of the machine, and passed on the same tree when it was run
-/// again: the fault was gone by then.
+/// Marks a stage as failed by the machine: it failed because the machine lacked something, and
+/// passed on the same tree in another run.
 pub fn gone(mut stage: Stage) -> Stage {
     let why = stage.reason.as_deref().unwrap_or("it failed");
     let fault = environment_fault(&stage).map_or("the machine", |fault| fault.reason);
-    stage.reason = Some(format!("{why}: {fault}; gone at the second try"));
+    stage.reason = Some(format!("{why}: {fault}; passed when retried"));
     stage.status = StageStatus::Error;
     stage.fault = Some(Fault::Infra);
     stage
 }
 
-/// A stage that failed first and then passed on the same tree. `passed` is the second run.
+/// Marks a stage as flaky: it failed first and then passed on the same tree. `passed` is the second run.
 pub fn flaky(failed: &Stage, passed: Stage, policy: FlakyTests) -> Stage {
     let why = failed.reason.as_deref().unwrap_or("it failed");
     let tests = match failed.failed_tests.as_slice() {
@@ -142,8 +142,8 @@ pub fn flaky(failed: &Stage, passed: Stage, policy: FlakyTests) -> Stage {
     }
 }
 
-/// A failed stage with whose fault it is. What passes on the base is the candidate's fault, whatever
-/// its output looks like: a candidate can print anything.
+/// Attributes a failed stage. If it passes on the base, the candidate caused the failure, whatever
+/// the output says: a candidate can print anything.
 pub fn attributed(mut stage: Stage, on_base: &OnBase) -> Stage {
     let why = stage
         .reason
@@ -164,7 +164,7 @@ pub fn attributed(mut stage: Stage, on_base: &OnBase) -> Stage {
         },
     };
     if fault == Some(Fault::Infra) {
-        // It says nothing about the candidate.
+        // The result shows nothing about the candidate.
         stage.status = StageStatus::Error;
     }
     stage.fault = fault;
@@ -172,7 +172,7 @@ pub fn attributed(mut stage: Stage, on_base: &OnBase) -> Stage {
     stage
 }
 
-/// Whose fault it is that a stage fails here and on the base, and why.
+/// The cause of a stage that fails here and on the base, with the reason.
 fn compared(
     stage: &Stage,
     why: &str,
@@ -188,9 +188,9 @@ fn compared(
         .iter()
         .filter(|test| !base.tests.contains(test));
     let own: Vec<String> = own.cloned().collect();
-    // A list that was cut does not say what passes there.
+    // A shortened list does not show which tests pass there.
     let is_whole = !base.tests.is_empty() && base.tests.len() < MOST && base.unnamed == 0;
-    // What is printed on both sides is no reason why a test fails on one of them only.
+    // Output that appears on both sides does not explain why a test fails only on one of them.
     let met_here = environment.filter(|fault| {
         let is_of_tests = !stage.failed_tests.is_empty();
         is_of_tests && base.blames != Some(fault.reason)

@@ -70,7 +70,7 @@ fn what_no_test_can_help_is_the_machines_also_where_a_test_met_it() {
         ("network is unreachable", "it could not reach the network"),
         (
             "A jest worker process (pid=7) was terminated by another process: signal=SIGKILL",
-            "something outside killed a process of it, as for want of memory",
+            "the system killed one of its processes, possibly for lack of memory",
         ),
     ] {
         let mut stage = failed(output);
@@ -330,6 +330,6 @@ fn a_fault_of_the_machine_that_is_gone_is_no_verdict() {
         (stage.fault, stage.status),
         (Some(Fault::Infra), StageStatus::Error)
     );
-    let reason = "exit code 1: a port that it needs is taken; gone at the second try";
+    let reason = "exit code 1: a port that it needs is taken; passed when retried";
     assert_eq!(stage.reason.as_deref(), Some(reason));
 }

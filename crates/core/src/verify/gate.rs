@@ -4,10 +4,10 @@ use super::envelope::{Overall, SCHEMA, Stage, StageEnd, StageStatus, Verificatio
 use super::rules_from::RulesFrom;
 use crate::ids::{CommitSha, TreeSha};
 
-/// The tree that `report` allows to land where `head` is merged into `base`, without a person.
+/// The tree that `report` allows to land without a person when `head` is merged into `base`.
 ///
-/// Besides a [pass](passed), the rules must be those of the base or the user's own: a candidate does
-/// not write the rules it is judged by.
+/// Besides a [pass](passed), the rules must be those of the base or the user's own: a candidate
+/// must not write its own rules.
 pub fn promotable<'a>(
     report: &'a Verification,
     head: &CommitSha,
@@ -16,7 +16,7 @@ pub fn promotable<'a>(
     promotable_by(base, report, head, base)
 }
 
-/// The same where `base` is on a branch that agents write: the rules must be those of another commit.
+/// Like `promotable`, for a `base` on a branch that agents write: the rules must be those of another commit.
 pub fn promotable_by<'a>(
     rules: &CommitSha,
     report: &'a Verification,
@@ -25,19 +25,19 @@ pub fn promotable_by<'a>(
 ) -> Option<&'a TreeSha> {
     let has_rules = match &report.candidate.rules_from {
         Some(RulesFrom::Commit(from)) => from == rules,
-        // The user named a file of their own in place of the repository's.
+        // The user named a file of their own instead of the repository's.
         Some(RulesFrom::OwnSettings) => true,
         Some(RulesFrom::WorkingCopy) | None => false,
     };
     passed(report, head, base).filter(|_| has_rules)
 }
 
-/// The tree that passed, where `report` is about `head` merged into `base`.
+/// The tree that passed, if `report` is about `head` merged into `base`.
 ///
-/// Nothing for any other pair of commits, for a commit that was judged alone, for a report of
-/// another version, for a report that contradicts itself, and for one without a single stage:
-/// nothing passes by accident. Which isolation layers held does not decide here, because
-/// `isolation = "require"` decides it before a stage starts.
+/// `None` for any other pair of commits, for a commit that was verified without a base, for a
+/// report of another version, for a contradictory report, and for one without stages: nothing
+/// passes by accident. Missing isolation layers do not matter here, because `isolation = "require"`
+/// checks them before a stage starts.
 pub fn passed<'a>(
     report: &'a Verification,
     head: &CommitSha,
@@ -55,7 +55,7 @@ pub fn passed<'a>(
         && !report.stages.is_empty()
         && report.stages.iter().all(is_satisfied);
     let tree = report.candidate.merged_tree_sha.as_ref();
-    // A report is read from a file, which may say anything.
+    // The report comes from a file, which may contain anything.
     tree.filter(|tree| has_passed && TreeSha::parse(tree.as_str()).is_some())
 }
 
@@ -68,7 +68,7 @@ pub(super) fn is_satisfied(stage: &Stage) -> bool {
     }
 }
 
-/// A pass must also have ended like one.
+/// Whether the command of a passed stage also ended successfully.
 fn ended_well(stage: &Stage) -> bool {
     stage.ended == Some(StageEnd::Exited) && stage.exit_code == Some(0) && stage.signal.is_none()
 }

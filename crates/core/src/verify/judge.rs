@@ -7,23 +7,23 @@ use crate::problem::{Kind, Problem};
 use crate::process::{DiskBound, End, TimeBound};
 use std::time::Duration;
 
-/// How shells report a program that does not exist.
+/// A shell's exit code for a program that does not exist.
 const NOT_FOUND: i32 = 127;
 
-/// Everything that decides about one stage.
+/// All observations that decide a stage's result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observation {
     /// The end of the command.
     pub end: End,
-    /// Tracked files that are not what the commit says any more.
+    /// Tracked files that no longer match the commit.
     pub tampered: Vec<String>,
-    /// What a test runner said about how many tests ran.
+    /// The number of tests that ran, according to the test runner.
     pub tests: TestsRan,
     /// The changed members of a workspace that no test exercised.
     pub untested: Vec<String>,
-    /// The time bound it ran under.
+    /// The time limit it ran under.
     pub timeout: Duration,
-    /// Why a program that must become ready did not, in the words of its helper.
+    /// Why a program did not become ready, as its helper reported it.
     pub not_ready: Option<String>,
 }
 
@@ -34,16 +34,16 @@ pub struct Judgement {
     pub status: StageStatus,
     /// How the command ended.
     pub ended: StageEnd,
-    /// The exit code, when it exited.
+    /// The exit code, if it exited.
     pub exit_code: Option<i32>,
-    /// The signal, when one ended it.
+    /// The signal, if one ended it.
     pub signal: Option<i32>,
-    /// Why, where the status alone does not say.
+    /// The reason, if the status does not tell it.
     pub reason: Option<String>,
 }
 
-/// Judges one stage. When several things hold, the worst one is reported: what the environment did,
-/// then the bounds, then tampering, then what was left behind, then the command's own end.
+/// Judges one stage. If several causes apply, the first one in this order is reported: the
+/// environment, the limits, tampering, left-over processes, and the command's own end.
 pub fn judge(name: StageName, seen: &Observation) -> Judgement {
     let fail = |ended, reason: &str| (StageStatus::Fail, ended, Some(reason.to_owned()));
     let (status, ended, reason) = match &seen.end {
@@ -57,7 +57,7 @@ pub fn judge(name: StageName, seen: &Observation) -> Judgement {
         End::DiskLimit {
             bound: bound @ (DiskBound::FreeBytes(_) | DiskBound::FreeFiles(_)),
         } => {
-            // Whoever fills the disk: it says nothing about the candidate.
+            // Anybody may have filled the disk, so this proves nothing about the candidate.
             (StageStatus::Error, StageEnd::Infra, Some(bound.to_string()))
         }
         End::DiskLimit { bound } => fail(StageEnd::DiskLimit, &bound.to_string()),
@@ -120,8 +120,9 @@ pub fn judge(name: StageName, seen: &Observation) -> Judgement {
     }
 }
 
-/// How a command ended that did not start. A path names a file of the tree, or one that an earlier stage
-/// makes, so that its absence is the candidate's doing; anything else is the machine's.
+/// The end of a command that did not start. If its program is a path, it names a file of the tree
+/// or one that an earlier stage creates, so its absence is the candidate's fault; any other missing
+/// program is the machine's.
 pub fn unstarted(program: Option<&str>, problem: &Problem) -> End {
     let is_of_tree = program.is_some_and(|program| program.contains('/'));
     if is_of_tree && problem.kind == Kind::ProgramNotFound {
@@ -132,7 +133,7 @@ pub fn unstarted(program: Option<&str>, problem: &Problem) -> End {
     }
 }
 
-/// The category of a stage that did not pass.
+/// The failure category of a stage that did not pass.
 pub fn category(name: StageName, ended: StageEnd) -> FailureCategory {
     match ended {
         StageEnd::Infra | StageEnd::Aborted => FailureCategory::Infra,
@@ -151,7 +152,7 @@ pub fn category(name: StageName, ended: StageEnd) -> FailureCategory {
     }
 }
 
-/// The overall verdict a stage's status forces; `None` when it forces none.
+/// The overall verdict that a stage's status forces, if any.
 pub(super) fn overall(status: StageStatus) -> Option<Overall> {
     match status {
         StageStatus::Pass | StageStatus::Skipped => None,

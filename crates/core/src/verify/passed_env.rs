@@ -2,8 +2,8 @@
 
 use crate::agent::{Secrets, looks_secret};
 
-/// The passed values that must not be in a report: those of variables whose name says so, and the
-/// logins in addresses. `None` where there are none.
+/// The passed values that must not appear in a report: those of variables with secret-like names,
+/// and passwords in addresses. `None` if there are none.
 pub fn passed_secrets<'a>(passed: impl Iterator<Item = (&'a str, &'a str)>) -> Option<Secrets> {
     let values: Vec<&str> = passed
         .filter_map(|(name, value)| {
@@ -13,7 +13,7 @@ pub fn passed_secrets<'a>(passed: impl Iterator<Item = (&'a str, &'a str)>) -> O
                 password_in(value)
             }
         })
-        // A line of it may be printed alone, or behind a prefix.
+        // A line of the value may be printed alone or after a prefix.
         .flat_map(|value| std::iter::once(value).chain(value.lines()))
         .filter(|value| !value.is_empty())
         .collect();

@@ -6,7 +6,7 @@ use crate::settings::StageNetwork;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// One stage to run, or a stage that has nothing to run and says why.
+/// One stage to run, or a stage without work and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedStage {
     /// The name of the stage.
@@ -20,9 +20,9 @@ pub struct PlannedStage {
 /// The work of a planned stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Runs a command; the gate needs it to pass.
+    /// A command to run; the gate requires it to pass.
     Run(StageCommand),
-    /// Nothing, for this reason; the gate does not need it.
+    /// No work, for this reason; the gate does not require the stage.
     Nothing(String),
 }
 
@@ -33,9 +33,9 @@ pub struct StageCommand {
     pub argv: Vec<String>,
     /// The folder, relative to the workspace; empty for the workspace itself.
     pub dir: String,
-    /// Variables on top of the stage environment.
+    /// Variables in addition to the stage's environment.
     pub env: Vec<(String, String)>,
-    /// Names of variables of the user's environment that it sees.
+    /// Names of variables that it gets from the user's environment.
     pub pass_env: Vec<String>,
     /// The time limit.
     pub timeout: Duration,
@@ -43,24 +43,24 @@ pub struct StageCommand {
     pub network: Option<StageNetwork>,
     /// The readiness condition of a startup smoke test that keeps running.
     pub ready: Option<Ready>,
-    /// Programs that run beside it.
+    /// Programs that run at the same time.
     pub services: Vec<Service>,
-    /// Changed members of a workspace, each of which some test of this command must exercise.
+    /// Changed members of a workspace; some test of this command must exercise each.
     pub members: Vec<TestedMember>,
 }
 
-/// A changed member of a workspace, and whose tests exercise it.
+/// A changed member of a workspace, with the names of the parts whose tests exercise it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TestedMember {
     /// The member's name.
     pub name: String,
-    /// The names of its own test binaries or packages, and of those that depend on it.
+    /// The names of its own test binaries or packages and of those that depend on it.
     pub units: Vec<String>,
 }
 
 impl StageCommand {
-    /// Whether the two may run at the same time: each in a folder of its own, neither inside the
-    /// other's. A command in the root of the repository may touch everything.
+    /// Whether both may run at the same time: their folders are separate. A command in the root of
+    /// the repository may change everything.
     pub fn is_independent_of(&self, other: &Self) -> bool {
         let contains = |outer: &str, inner: &str| {
             let rest = inner.strip_prefix(outer);
@@ -74,20 +74,20 @@ impl StageCommand {
     }
 }
 
-/// A program that a command needs beside it.
+/// A program that a command needs while it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Service {
     /// Its name in reports.
     pub name: String,
     /// Program and arguments.
     pub argv: Vec<String>,
-    /// Shows that it is up.
+    /// The condition that shows that it is ready.
     pub ready: Ready,
-    /// How long it may take until it is.
+    /// The time limit until it is ready.
     pub within: Duration,
 }
 
-/// How long each stage may run when nothing else is said.
+/// The default timeouts of the stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StageTimeouts {
     /// For `compile`.
@@ -119,7 +119,7 @@ impl StageTimeouts {
     }
 }
 
-/// All stages of a verification, and what a reader should know about them.
+/// All stages of a verification, with notes for the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The stages, in the order they run.
@@ -129,8 +129,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan from stages in any order: `compile` of every route comes before the first
-    /// `targetedTests`, and within a stage the routes keep their order.
+    /// Orders the stages: `compile` of every route comes before the first `targetedTests`, and
+    /// within a stage the routes keep their order.
     pub fn ordered(mut stages: Vec<PlannedStage>, notes: Vec<String>) -> Self {
         stages.sort_by_key(|stage| stage.name);
         Self { stages, notes }

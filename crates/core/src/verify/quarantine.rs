@@ -1,4 +1,5 @@
-//! Tests that are known to be flaky: what they break is tried again, and allowed until a day.
+//! Tests that are known to be flaky: a stage that they break runs again, and its failure is allowed
+//! until a given day.
 
 use super::envelope::{Stage, StageEnd, StageName};
 use super::failed_tests::MOST;
@@ -6,14 +7,13 @@ use super::text;
 use crate::settings::QuarantinedTest;
 use crate::units::Day;
 
-/// What the report says where all failing tests of a stage are quarantined today; `None` where one is
-/// not, or where the output does not name all of them.
+/// The note in the report if all failing tests of a stage are quarantined today; `None` if one is
+/// not, or if the output does not name all of them.
 ///
-/// It never turns a failure into a pass: it only allows a stage that passes on the same tree when it is
-/// run again.
+/// It never turns a failure into a pass: it only allows a stage that passes in another run on the same tree.
 pub fn quarantined(stage: &Stage, known: &[QuarantinedTest], today: Day) -> Option<String> {
     let tests = &stage.failed_tests;
-    // Output or a list that was cut does not say what else failed, nor does a crash.
+    // Shortened output, a shortened list or a crash does not show what else failed.
     let is_whole = stage.truncated_bytes == 0 && stage.ended == Some(StageEnd::Exited);
     let is_listed = !tests.is_empty() && tests.len() < MOST;
     if stage.name != StageName::TargetedTests || !is_whole || !is_listed {
@@ -41,7 +41,7 @@ pub fn quarantined(stage: &Stage, known: &[QuarantinedTest], today: Day) -> Opti
     Some(format!("quarantined: {}", named.join(", ")))
 }
 
-/// What the report says of failing tests whose quarantine is over.
+/// The note in the report about failing tests whose quarantine has ended.
 pub fn expired(stage: &Stage, known: &[QuarantinedTest], today: Day) -> Option<String> {
     let over = known
         .iter()

@@ -2,19 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The longest line that is looked at; longer ones are judged by their beginning.
+/// How many bytes of a line are compared.
 const LINE_BYTES: usize = 8 * 1024;
 
 /// The prefix of lines in which the startup helper reports why a program failed.
 pub const SMOKE_PREFIX: &str = "startup smoke: ";
 /// The prefix of lines in which the helper for services reports why one failed.
 pub const SERVICE_PREFIX: &str = "service ";
-/// How it begins a line while one that takes long is not ready yet.
+/// The beginning of the helper's line about a service that is slow to become ready.
 pub const SERVICE_WAITING: &str = "waiting for service ";
-/// The exit code of that helper where a service did not come up.
+/// The helper's exit code if a service did not become ready.
 pub const SERVICE_FAILED: i32 = 125;
 
-/// What a started program prints or serves.
+/// The sign that a started program is ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Ready {
@@ -32,7 +32,7 @@ pub enum Ready {
 }
 
 impl Ready {
-    /// How it reads after "it was not ready: ".
+    /// The description that follows "it was not ready: ".
     pub fn describe(&self) -> String {
         match self {
             Ready::Line(text) => format!("no line contains `{text}`"),
@@ -44,7 +44,7 @@ impl Ready {
     }
 }
 
-/// Looks for a line in a stream that comes in pieces.
+/// Looks for a line in a stream that arrives in pieces.
 #[derive(Clone, Debug)]
 pub struct LineWatch {
     wanted: String,
@@ -53,7 +53,7 @@ pub struct LineWatch {
 }
 
 impl LineWatch {
-    /// Waits for a line that contains `wanted`.
+    /// A watch for a line that contains `wanted`.
     pub fn new(wanted: &str) -> Self {
         Self {
             wanted: wanted.to_owned(),
@@ -62,7 +62,7 @@ impl LineWatch {
         }
     }
 
-    /// Takes the next bytes; true from the moment the line was seen.
+    /// Takes the next bytes. Returns true once the line was seen.
     pub fn push(&mut self, bytes: &[u8]) -> bool {
         for &byte in bytes {
             if self.seen {
@@ -75,7 +75,7 @@ impl LineWatch {
                 self.line.push(byte);
             }
         }
-        // A prompt without a newline counts as soon as it is there.
+        // A prompt without a line end counts immediately.
         self.look();
         self.seen
     }
@@ -87,7 +87,7 @@ impl LineWatch {
     }
 }
 
-/// Whether the beginning of an HTTP answer says that the program serves.
+/// Whether the beginning of an HTTP response shows that the program is ready.
 pub fn http_is_ready(answer: &[u8]) -> bool {
     let head = String::from_utf8_lossy(&answer[..answer.len().min(64)]);
     let mut words = head.split_ascii_whitespace();

@@ -11,18 +11,18 @@ use serde::Serialize;
 /// The scope of a verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The paths that differ from the base: added, modified, deleted; a rename is both its names.
+    /// The paths that differ from the base: added, modified or deleted; a rename counts with both names.
     Changed(Vec<String>),
-    /// The whole tree, where no base was given.
+    /// The whole tree, because no base was given.
     Everything,
 }
 
 /// One route of the settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Route {
-    /// What it is called in the report.
+    /// Its name in the report.
     pub name: String,
-    /// Globs, relative to the repository root. `*` stays within a folder, `**` does not.
+    /// Globs relative to the repository's root. `*` does not match a slash, `**` does.
     pub paths: Vec<String>,
     /// The rule of the route.
     pub rule: Rule,
@@ -35,12 +35,12 @@ pub enum Rule {
     Skip(String),
     /// Run these commands.
     Run(Vec<(StageName, StageCommand)>),
-    /// Run these commands, and no tests for this reason.
+    /// Run these commands, but no tests, for this reason.
     Untested(String, Vec<(StageName, StageCommand)>),
 }
 
 impl Route {
-    /// Whether one of these paths is the route's.
+    /// Whether the route covers one of these paths.
     pub fn covers_any<'a>(
         &self,
         mut paths: impl Iterator<Item = &'a str>,
@@ -68,7 +68,7 @@ pub enum RouteProblem {
         paths: Vec<String>,
         /// Why they are not tested.
         why: String,
-        /// What makes them tested.
+        /// How to get them tested.
         remedy: String,
     },
     /// A command of a detected project is not installed on this machine.
@@ -92,7 +92,7 @@ pub enum RouteProblem {
 }
 
 impl RouteProblem {
-    /// One sentence for the report.
+    /// The problem as one sentence for the report.
     pub fn reason(&self) -> String {
         match self {
             RouteProblem::Uncovered(paths) => uncovered(paths),
@@ -119,7 +119,7 @@ impl RouteProblem {
         }
     }
 
-    /// What to do next.
+    /// The advice.
     pub fn hint(&self) -> String {
         match self {
             RouteProblem::Uncovered(paths) => {
@@ -148,7 +148,7 @@ impl RouteProblem {
 }
 
 impl RouteProblem {
-    /// The problem as one of this machine, where it is not the candidate's fault.
+    /// The problem as a fault of this machine, if it is not the candidate's.
     pub fn of_machine(&self) -> Option<Problem> {
         match self {
             RouteProblem::MissingProgram { .. } => {
@@ -163,8 +163,8 @@ impl RouteProblem {
     }
 }
 
-/// The stages that the routes have for `scope`, and the changed paths that no route covers. Every route
-/// that covers a path runs; a skipping route is reported only where nothing else covers.
+/// The stages of the routes for `scope`, and the changed paths that no route covers. Every route
+/// that covers a path runs; a skipping route is reported only if no other one covers anything.
 pub fn split_routes(routes: &[Route], scope: &Scope) -> Result<(Plan, Vec<String>), RouteProblem> {
     let matchers = routes.iter().map(matchers).collect::<Result<Vec<_>, _>>()?;
     let changed = match scope {

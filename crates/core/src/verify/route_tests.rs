@@ -178,7 +178,7 @@ fn a_route_without_tests_runs_its_other_commands_and_says_why() {
         panic!("a run")
     };
     route.rule = Rule::Untested("no tests yet".to_owned(), commands);
-    // It runs, so that it counts before a route that skips.
+    // The route runs stages, so it takes precedence over a route that skips.
     let routes = [skip("docs", &["**"]), route];
     let plan = plan_routes(&routes, &changed(&["x"])).unwrap();
     let work: Vec<_> = plan

@@ -5,8 +5,8 @@ use super::plan::{Plan, PlannedStage, StageCommand, Work};
 use super::text;
 use crate::test_files::is_test_file;
 
-/// A command of the base's detected projects that the candidate's plan has no more. `files` are those of
-/// the candidate: a project that is gone as a whole loses nothing.
+/// A failure if the candidate's plan lacks a command that the base's detected projects have.
+/// `files` are the candidate's: a project that was removed completely loses nothing.
 pub fn dropped(on_base: &[&PlannedStage], plan: &Plan, files: &[String]) -> Option<Failure> {
     on_base.iter().find_map(|there| {
         let command = command(there)?;
@@ -38,8 +38,8 @@ fn is_kept(there: &PlannedStage, gone: &StageCommand, plan: &Plan) -> bool {
         .iter()
         .filter_map(|stage| Some((stage, command(stage)?)));
     match there.name {
-        // Tests may move to another runner, to a project inside, or to the workspace around: whether they
-        // still run there is a question of their number.
+        // Tests may move to another runner, to an inner project, or to the surrounding workspace.
+        // Their number shows whether they still run there.
         StageName::TargetedTests => {
             own.filter(|(here, _)| here.name == there.name)
                 .any(|(here, own)| {
@@ -54,7 +54,7 @@ fn is_kept(there: &PlannedStage, gone: &StageCommand, plan: &Plan) -> bool {
     }
 }
 
-/// The stage that passed on the candidate without a number of tests, which fails where the base runs some.
+/// Turns a stage that passed without a number of tests into a failure, if the base runs some.
 pub fn silenced(mut stage: Stage, there: &Stage) -> Stage {
     let ran = there.tests.map_or(0, |tests| tests.ran);
     if ran > 0 {
@@ -65,7 +65,7 @@ pub fn silenced(mut stage: Stage, there: &Stage) -> Stage {
     stage
 }
 
-/// The stage that passed on the candidate, with what it no longer runs of the tests of the base.
+/// The candidate's passed stage, with a note about tests of the base that it no longer runs.
 pub fn shrunk(mut stage: Stage, there: &Stage) -> Stage {
     let (Some(here), Some(there)) = (stage.tests, there.tests) else {
         return stage;
@@ -82,7 +82,7 @@ pub fn shrunk(mut stage: Stage, there: &Stage) -> Stage {
     stage
 }
 
-/// The test files that a candidate removes, as a note. `files` are those of the candidate.
+/// A note about test files that the candidate removes. `files` are the candidate's files.
 pub fn removed_tests(changed: &[String], files: &[String]) -> Option<String> {
     let is_gone = |path: &&String| is_test_file(path) && !files.contains(path);
     let gone: Vec<&String> = changed.iter().filter(is_gone).collect();
@@ -95,7 +95,7 @@ pub fn removed_tests(changed: &[String], files: &[String]) -> Option<String> {
     (!gone.is_empty()).then(|| format!("the candidate removes {} {noun}: {named}", gone.len()))
 }
 
-/// The stages that test a folder, or what is around it: the nearest one first, and at the same place
+/// The stages that test a folder or one around it: the nearest first, and in the same folder
 /// `route` before others.
 pub fn testing<'a>(plan: &'a Plan, dir: &str, route: &str) -> Option<&'a PlannedStage> {
     let tests = plan.stages.iter().filter(|stage| {
@@ -115,7 +115,7 @@ fn command(stage: &PlannedStage) -> Option<&StageCommand> {
     }
 }
 
-/// Whether a path is a folder, or lies in it.
+/// Whether a path is this folder or inside it.
 fn is_in(path: &str, dir: &str) -> bool {
     let rest = path.strip_prefix(dir);
     dir.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -15,43 +15,43 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// The rules of one verification. They are read at the base, never from the candidate, which must
-/// not change the rules it is judged by.
+/// The rules of one verification. They are read from the base and never from the candidate, which
+/// must not change its own rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Rules {
     /// The time limit for all stages together.
     pub deadline: Duration,
-    /// Memory of one stage, everything it starts included.
+    /// Memory limit of one stage with everything it starts.
     pub memory_bytes: u64,
-    /// Processes of one stage.
+    /// Process limit of one stage.
     pub processes: u32,
-    /// Bytes that one stage may add to its folders.
+    /// How many bytes one stage may add to its folders.
     pub disk_bytes: u64,
-    /// Files and folders that one stage may add there.
+    /// How many files and folders one stage may add there.
     pub files: u64,
-    /// The end of each stream in the report.
+    /// How many bytes of each stream's end the report contains.
     pub tail_bytes: u64,
-    /// Output of one stage before it is ended.
+    /// How many bytes of output end a stage.
     pub output_bytes: u64,
-    /// How leaked processes are treated.
+    /// What happens to leaked processes.
     pub leaks: LeakPolicy,
-    /// Network access of stages whose route does not say.
+    /// Network access of stages whose route does not set it.
     pub network: StageNetwork,
-    /// How much the kernel must help.
+    /// Whether isolation by the kernel is required.
     pub isolation: IsolationMode,
-    /// Verifications at once on this machine.
+    /// How many verifications may run at the same time on this machine.
     pub max_parallel: u32,
-    /// How often a stage that failed is run again.
+    /// How often a failed stage runs again.
     pub retries: u32,
     /// Whether a flaky stage counts as passed.
     pub flaky: FlakyTests,
-    /// Whether a stage that failed is compared with the base.
+    /// Whether a failed stage is compared with the base.
     pub baseline: Baseline,
-    /// Tests that may fail until a day.
+    /// Tests that may fail until a given day.
     pub quarantine: Vec<QuarantinedTest>,
     /// Globs of `verify.protected_paths`.
     pub protected: Vec<String>,
-    /// The routes; none for what the detectors find.
+    /// The routes; empty to use detected projects.
     pub routes: Vec<Route>,
     /// Patterns of untracked files to copy.
     pub copy: Vec<String>,
@@ -60,7 +60,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The rules of settings that were checked as a whole.
+    /// The rules from settings that were checked together.
     pub fn from_settings(settings: &Settings) -> Self {
         let verify = &settings.verify;
         let deadline = verify.deadline.get();
@@ -90,8 +90,7 @@ impl Rules {
         }
     }
 
-    /// Whether a command of a route starts this file: as its program, or as the script of an
-    /// interpreter.
+    /// Whether a command of a route runs this file: as its program or as the script of an interpreter.
     pub fn starts(&self, path: &str) -> bool {
         let names = |(_, command): &(StageName, StageCommand)| {
             let below = match command.dir.trim_end_matches('/') {
@@ -107,12 +106,12 @@ impl Rules {
         self.commands().any(names)
     }
 
-    /// Whether a stage belongs to a route of the settings, and not to a project that was detected.
+    /// Whether a route of this name is in the settings, so that a stage of it is not from a detected project.
     pub fn has_route(&self, name: &str) -> bool {
         self.routes.iter().any(|route| route.name == name)
     }
 
-    /// Every command of every route.
+    /// All commands of all routes.
     fn commands(&self) -> impl Iterator<Item = &(StageName, StageCommand)> {
         self.routes.iter().flat_map(|route| match &route.rule {
             Rule::Run(commands) | Rule::Untested(_, commands) => commands.as_slice(),
@@ -120,7 +119,7 @@ impl Rules {
         })
     }
 
-    /// Names of all variables of the user's environment that a route passes.
+    /// The names of all variables that routes pass from the user's environment.
     pub fn passed_variables(&self) -> BTreeSet<&str> {
         let names = self.commands().flat_map(|(_, command)| &command.pass_env);
         names.map(String::as_str).collect()
@@ -132,7 +131,7 @@ impl Rules {
             .any(|network| network == StageNetwork::Registries)
     }
 
-    /// Whether a stage may reach whatever the machine can.
+    /// Whether a stage may reach everything that the machine can.
     pub fn has_open_network(&self) -> bool {
         self.networks().any(|network| network == StageNetwork::Open)
     }
@@ -142,7 +141,7 @@ impl Rules {
         std::iter::once(self.network).chain(own)
     }
 
-    /// What the detectors bound their stages by.
+    /// The limits for the stages of detected projects.
     pub fn bounds(&self) -> Bounds {
         Bounds {
             timeouts: StageTimeouts::default(),
@@ -211,10 +210,10 @@ fn commands(route: &VerifyRoute, verify: &VerifySettings) -> Vec<(StageName, Sta
     setup.chain(compile).chain(tests).chain(smoke).collect()
 }
 
-/// How long a service may take until it is up, where the settings do not say.
+/// How long a service may take to become ready, unless the settings say otherwise.
 const SERVICE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A service whose settings were checked.
+/// Converts a service from checked settings.
 fn service(service: &VerifyService) -> Option<Service> {
     let program = service.command.first()?;
     Some(Service {
@@ -225,7 +224,7 @@ fn service(service: &VerifyService) -> Option<Service> {
     })
 }
 
-/// The settings allow one of the three forms only.
+/// Converts a readiness condition; the settings allow only one of the three forms.
 fn ready(probe: &ReadyProbe) -> Option<Ready> {
     match (&probe.line, probe.port, &probe.path) {
         (Some(line), _, _) => Some(Ready::Line(line.clone())),

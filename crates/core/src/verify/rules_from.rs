@@ -5,20 +5,20 @@ use std::fmt;
 const WORKING_COPY: &str = "workingCopy";
 const OWN_SETTINGS: &str = "ownSettings";
 
-/// Where the repository's rules of a verification were read.
+/// The source of the repository's rules for a verification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum RulesFrom {
-    /// At this commit.
+    /// This commit.
     Commit(CommitSha),
-    /// In the caller's checkout, because a person trusts it.
+    /// The caller's checkout, because a person trusts it.
     WorkingCopy,
-    /// Nowhere: the user's own settings and the defaults are all the rules.
+    /// No repository: only the user's own settings and the defaults.
     OwnSettings,
 }
 
 impl RulesFrom {
-    /// The name as the envelope spells it.
+    /// The name in the envelope.
     pub fn as_str(&self) -> &str {
         match self {
             RulesFrom::Commit(sha) => sha.as_str(),
@@ -28,7 +28,7 @@ impl RulesFrom {
     }
 }
 
-/// As part of a sentence.
+/// The source as part of a sentence.
 impl fmt::Display for RulesFrom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -10,16 +10,16 @@ use super::plan::{Plan, PlannedStage, StageCommand, Work};
 use crate::time::Timestamp;
 use std::time::Duration;
 
-/// What to do next.
+/// The next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Run these at the same time, then [`Sequence::record`] the result of each.
+    /// Run these at the same time, then call [`Sequence::record`] with each result.
     Run(Vec<Turn>),
     /// Every stage has a result.
     Done,
 }
 
-/// One stage whose turn it is.
+/// A stage to run now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// The name of the stage.
@@ -28,11 +28,11 @@ pub struct Turn {
     pub route: String,
     /// The command.
     pub command: StageCommand,
-    /// The smaller of its own timeout and the remaining time.
+    /// Its own timeout or the remaining time, whichever is shorter.
     pub within: Duration,
 }
 
-/// The stages of one verification as they come to their results.
+/// The stages of one verification, with the results so far.
 #[derive(Clone, Debug)]
 pub struct Sequence {
     waiting: std::collections::VecDeque<PlannedStage>,
@@ -42,7 +42,7 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// The stages of a plan, none of them run.
+    /// The stages of a plan, before any ran.
     pub fn new(plan: Plan, deadline: Timestamp) -> Self {
         Self {
             waiting: plan.stages.into(),
@@ -52,13 +52,13 @@ impl Sequence {
         }
     }
 
-    /// How many stages could run next at the same time, `most` at most.
+    /// How many stages could run next at the same time, up to `most`.
     pub fn width(&self, most: usize) -> usize {
         self.together(most).len()
     }
 
-    /// The next commands, after settling every stage that needs none: one, or up to `at_once` that are
-    /// independent of each other.
+    /// The next commands: one, or up to `at_once` that are independent of each other. Stages
+    /// without commands are settled first.
     pub fn next(&mut self, now: Timestamp, at_once: usize) -> Next {
         while let Some(stage) = self.waiting.front() {
             let is_settled = match (&self.stopped_by, &stage.work) {
@@ -92,7 +92,7 @@ impl Sequence {
 
     fn take(&mut self, at_once: usize, left: Duration) -> Vec<Turn> {
         let mut turns = Vec::new();
-        // Each one that is taken moves those behind it.
+        // Each removed stage moves those after it.
         for (taken, at) in self.together(at_once).into_iter().enumerate() {
             let Some(PlannedStage { name, route, work }) = self.waiting.remove(at - taken) else {
                 continue;
@@ -110,8 +110,8 @@ impl Sequence {
         turns
     }
 
-    /// Where the stages stand that may run next at the same time: the first, and those of the same
-    /// name that are independent of every one before them.
+    /// The indices of the stages that may run next at the same time: the first one, and those of
+    /// the same name that are independent of all before them.
     fn together(&self, most: usize) -> Vec<usize> {
         if self.stopped_by.is_some() {
             return Vec::new();
@@ -135,7 +135,7 @@ impl Sequence {
         together
     }
 
-    /// Takes the result of the stage that [`Sequence::next`] handed out.
+    /// Takes the result of the stage that [`Sequence::next`] returned.
     pub fn record(&mut self, stage: Stage) {
         if judge::overall(stage.status).is_some() {
             self.stopped_by = Some(stopped_by(&stage));
@@ -214,7 +214,7 @@ fn failure(stage: &Stage) -> Failure {
     }
 }
 
-/// What to do next about a stage that ended like this.
+/// The advice for a stage that ended like this.
 fn hint(name: StageName, ended: StageEnd) -> String {
     let text = match ended {
         StageEnd::TimedOut => {
@@ -253,7 +253,7 @@ fn nothing_to_run() -> Failure {
     }
 }
 
-/// The time until a deadline; none once it has passed.
+/// The time until a deadline; zero after it.
 pub fn time_left(now: Timestamp, deadline: Timestamp) -> Duration {
     let millis = deadline
         .as_millisecond()

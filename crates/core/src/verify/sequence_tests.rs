@@ -264,7 +264,7 @@ fn projects_in_separate_folders_run_at_the_same_time_and_their_own_commands_in_o
         [vec!["a1", "b1"], vec!["a2"], vec!["a3", "b3"]]
     );
     assert_eq!(batches(stages(), 1).len(), 5);
-    // Stages without a command stand in nobody's way.
+    // Stages without a command block no others.
     let nothing = |dir: &str| PlannedStage {
         work: Work::Nothing("x".to_owned()),
         ..in_folder(Compile, dir, "x")

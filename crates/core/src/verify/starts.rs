@@ -1,16 +1,15 @@
-//! Tells whether a command runs a given file of the repository.
+//! Detects whether a command runs a given file of the repository.
 
-/// Programs that run a file of the repository; `python3.12` is one as well.
+/// Programs that run a file of the repository; names with versions such as `python3.12` count too.
 const INTERPRETERS: &[&str] = &[
     "bash", "bun", "dash", "deno", "node", "perl", "php", "python", "ruby", "sh", "zsh",
 ];
-/// Programs that start another one.
+/// Programs that only start another one.
 const WRAPPERS: &[&str] = &[
     "env", "exec", "nice", "nohup", "stdbuf", "time", "timeout", "xvfb-run",
 ];
 
-/// Whether a command starts a file: as its program, as the script of an interpreter, or in a line of
-/// a shell.
+/// Whether a command runs a file: as its program, as the script of an interpreter, or in a shell line.
 pub(super) fn starts(argv: &[String], file: &str) -> bool {
     let is_file = |word: &str| word.trim_start_matches("./") == file;
     let Some((program, rest)) = argv.split_first() else {
@@ -19,7 +18,7 @@ pub(super) fn starts(argv: &[String], file: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or(program);
     let is_interpreter = INTERPRETERS.contains(&name) || name.starts_with("python");
     if is_interpreter || WRAPPERS.contains(&name) {
-        // Options and their values look like words: better one too many.
+        // Options and their values look like words; a false match is better than a miss.
         let words = rest
             .iter()
             .flat_map(|word| word.split([' ', ';', '&', '|', '(', ')', '\n']));

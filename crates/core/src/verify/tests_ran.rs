@@ -23,22 +23,22 @@ const LINE_BYTES: usize = 4 * 1024;
 pub enum TestsRan {
     /// No known runner printed a summary.
     Unknown,
-    /// A runner said that none ran.
+    /// A runner reported that no tests ran.
     None,
     /// At least this many ran.
     Some(u64),
-    /// A runner began and ended without a summary, so that nobody knows what it ran.
+    /// A runner started and ended without a summary, so the number of tests is unknown.
     CutShort,
 }
 
-/// What the output of a test stage adds up to.
+/// The totals of a test stage's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestTotals {
     /// How many tests ran.
     pub ran: TestsRan,
-    /// How many failures the summaries count.
+    /// The number of failures according to the summaries.
     pub failed: u64,
-    /// The changed members that no test exercised, as far as the output tells.
+    /// The changed members that no test exercised, according to the output.
     pub untested: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ struct Line {
     overlong: bool,
 }
 
-/// What the lines so far add up to.
+/// The counts of the lines so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     spoke: bool,
@@ -71,7 +71,7 @@ struct Counts {
     is_listing: bool,
     /// The command that printed the last echo only lists tests.
     lists: bool,
-    /// Names of Go tests without a word about their run, which `go test -list` prints.
+    /// Names of Go tests without any result, as `go test -list` prints them.
     names: bool,
     /// Lines with nothing but the path of a test file, which `jest --listTests` prints.
     files: bool,
@@ -82,8 +82,8 @@ struct Counts {
 }
 
 impl TestScan {
-    /// A scanner for the output of this command. The dry runs of mocha (12.0.3) and RSpec (3.12) print
-    /// the same summary as a real run, so that only the command tells.
+    /// A scanner for the output of this command. The dry runs of mocha (12.0.3) and RSpec (3.12)
+    /// print the same summary as a real run, so only the command distinguishes them.
     pub fn of(argv: &[String]) -> Self {
         let mut scan = Self::default();
         scan.counts.is_listing = listing::lists_only(&argv.join(" "));
@@ -110,12 +110,12 @@ impl TestScan {
         }
     }
 
-    /// What was said, the unfinished last lines included.
+    /// The result, including unfinished last lines.
     pub fn finish(self) -> TestsRan {
         self.totals(&[]).ran
     }
 
-    /// The same, with what failed, and which of these members no test exercised.
+    /// Like `finish`, with the number of failures, and which of these members no test exercised.
     pub fn totals(mut self, members: &[TestedMember]) -> TestTotals {
         self.end_line(0);
         self.end_line(1);

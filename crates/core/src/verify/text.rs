@@ -22,7 +22,7 @@ pub fn printable(bytes: &[u8]) -> String {
     out
 }
 
-/// One line of text that names something: nothing in it can break out of its line.
+/// The text on one line, without characters that could leave the line.
 pub fn one_line(text: &str) -> String {
     printable(text.as_bytes())
         .split_whitespace()
@@ -30,7 +30,7 @@ pub fn one_line(text: &str) -> String {
         .join(" ")
 }
 
-/// The first `most` names of a list as code, and how many more there are.
+/// The first `most` names of a list as code, and the number of the others.
 pub fn named<S: AsRef<str>>(names: &[S], most: usize) -> String {
     let shown = names.iter().take(most);
     let shown: Vec<String> = shown.map(|name| format!("`{}`", name.as_ref())).collect();
@@ -41,12 +41,12 @@ pub fn named<S: AsRef<str>>(names: &[S], most: usize) -> String {
     shown.join(", ") + &more
 }
 
-/// The last `max` bytes at most, cut between characters.
+/// At most the last `max` bytes, cut between characters.
 pub fn tail(text: &str, max: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(max))..]
 }
 
-/// The last lines that fit into `max` bytes; a first line that was cut is left out when others stay.
+/// The last lines within `max` bytes. A first line that was cut is left out, unless it is the only one.
 pub fn tail_lines(text: &str, max: usize) -> &str {
     let cut = tail(text, max);
     if cut.len() == text.len() {
@@ -58,7 +58,7 @@ pub fn tail_lines(text: &str, max: usize) -> &str {
     }
 }
 
-/// Characters that reorder or hide text: a way to show a reader something else than what is there.
+/// Whether a character reorders or hides text, so that readers see something else than the real text.
 pub(crate) fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -82,7 +82,7 @@ pub(crate) fn is_invisible(c: char) -> bool {
     )
 }
 
-/// Skips what follows an escape character: a CSI or OSC sequence, or one character.
+/// Skips the characters after an escape character: a CSI or OSC sequence, or one character.
 fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     match chars.peek() {
         Some('[') => {
@@ -105,7 +105,7 @@ fn skip_escape(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     }
 }
 
-/// Skips an operating system command, which ends with BEL, ESC `\` or, when unterminated, the line.
+/// Skips an operating system command, which ends with BEL, ESC `\`, or the line if it is unterminated.
 fn skip_string(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
     while let Some(&c) = chars.peek() {
         if c == '\n' {

@@ -1,6 +1,6 @@
-//! The programs detectors run, and how to install one that is missing.
+//! The programs that detectors run, with advice on how to install them.
 
-/// Every program a detector runs by name, with one line that installs it.
+/// Every program that a detector runs by name, with installation advice in one line.
 const PROGRAMS: [(&str, &str); 20] = [
     ("cargo", "install Rust with rustup: https://rustup.rs"),
     (
@@ -60,12 +60,12 @@ const PROGRAMS: [(&str, &str); 20] = [
     ("dotnet", "install the .NET SDK: https://dot.net"),
 ];
 
-/// The programs to look for.
+/// The programs to search for.
 pub fn programs() -> impl Iterator<Item = &'static str> {
     PROGRAMS.iter().map(|(name, _)| *name)
 }
 
-/// One line that says how to install a program.
+/// The installation advice for a program, in one line.
 pub fn install_hint(program: &str) -> Option<&'static str> {
     PROGRAMS
         .iter()

@@ -1,4 +1,4 @@
-//! Verdicts that are known already: the same commits, judged by the same rules with the same tools.
+//! Known verdicts, for reuse: the same commits, judged by the same rules with the same tools.
 
 use super::envelope::{Candidate, Overall, SCHEMA, Timing, Verification, Workspace};
 use super::gate::is_satisfied;
@@ -12,16 +12,16 @@ use sha2::{Digest, Sha256};
 use std::fmt::{self, Write};
 use std::time::Duration;
 
-/// How long a verdict is reused: what tests take from elsewhere, such as time or a registry, changes.
+/// How long a verdict is reused. External inputs of tests, such as time or a registry, may change.
 const REUSED_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// What a verdict depends on, as one name.
+/// Everything that a verdict depends on, as one key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct VerdictKey(String);
 
 impl VerdictKey {
-    /// The key of what would be judged: `commit`, whose tree would land. Tests can read the history,
-    /// so the commits are part of it as well. `None` where the verdict depends on more than that.
+    /// The key of a verification of `commit`, whose tree would land. Tests can read the history, so
+    /// the commits are part of the key. `None` if the verdict depends on more than the key covers.
     pub fn of(
         commit: &CommitSha,
         candidate: &Candidate,
@@ -30,7 +30,7 @@ impl VerdictKey {
         surroundings: &str,
     ) -> Option<Self> {
         if rules.has_open_network() || rules.isolation == IsolationMode::Off {
-            // What a server answers, or the whole machine holds, is part of no key.
+            // The answers of servers and the contents of the machine cannot be part of a key.
             return None;
         }
         let judged = (
@@ -58,7 +58,7 @@ impl fmt::Display for VerdictKey {
     }
 }
 
-/// Whether a later verification may be answered by this one: a plain pass of its own.
+/// Whether a later verification may reuse this one: it passed plainly and was not itself reused.
 pub fn is_reusable(report: &Verification) -> bool {
     report.schema == SCHEMA
         && report.overall == Overall::Pass
@@ -71,14 +71,14 @@ pub fn is_reusable(report: &Verification) -> bool {
         && report.stages.iter().all(|stage| stage.fault.is_none())
 }
 
-/// Whether the stages met nothing but what the key names.
+/// Whether the stages could only access what the key covers.
 fn is_confined(workspace: &Workspace) -> bool {
     let confining = [LayerName::WriteScope, LayerName::View, LayerName::Network];
     let is_missing = |layer: LayerName| workspace.missing.iter().any(|m| m.name == layer.as_str());
     !confining.into_iter().any(is_missing)
 }
 
-/// The answer to a verification of `candidate` by a verdict that is known, where it may be reused now.
+/// The report of a verification of `candidate` that reuses a known verdict, if that is allowed now.
 /// The stages are those of the earlier run, and the report says so.
 pub fn answered_by(
     known: Verification,
@@ -104,7 +104,7 @@ pub fn answered_by(
     })
 }
 
-/// A time in the future is that of another clock, and says nothing.
+/// Whether the verdict is recent. A time in the future comes from another clock and does not count.
 fn is_recent(ended: Timestamp, now: Timestamp) -> bool {
     ended <= now && now <= crate::time::after(ended, REUSED_FOR)
 }

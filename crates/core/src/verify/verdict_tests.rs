@@ -62,7 +62,7 @@ fn a_known_pass_is_an_answer_about_what_was_asked_and_says_so() {
         answer.notes,
         ["reused the pass of run first of 1970-01-01T00:00:00Z; pass `--fresh` to run the stages"]
     );
-    // It is a pass of what was asked about, and of nothing else.
+    // It proves exactly the requested candidate.
     assert!(passed(&answer, &sha('4'), &sha('2')).is_some());
     assert!(passed(&answer, &sha('1'), &sha('2')).is_none());
 }

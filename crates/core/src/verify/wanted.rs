@@ -1,10 +1,10 @@
-//! Hosts that a stage wanted and did not reach.
+//! Hosts that a stage tried to reach and did not.
 
 use crate::network::{REGISTRIES, Refused};
 use crate::settings::StageNetwork;
 
-/// What happened, and the setting that makes the host reachable: of the route where `has_routes`, else
-/// of all stages.
+/// What happened, and the setting that allows the host: that of the route if `has_routes`, else
+/// that of all stages.
 pub fn wanted(refused: &Refused, network: StageNetwork, has_routes: bool) -> String {
     let name = refused.host().split(':').next().unwrap_or_default();
     let wider = match network {

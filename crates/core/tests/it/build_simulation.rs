@@ -1,5 +1,5 @@
-//! Whole cruises that build, under a seed: children, line and verifier are simulated, people skip and
-//! retry tasks, effects fail, and the state is written and read between any two events.
+//! Simulates whole cruises that build, each from a seed: children, line and verifier are simulated,
+//! people skip and retry tasks, effects fail, and the state is serialised between any two events.
 
 mod world;
 
@@ -8,7 +8,7 @@ use drive_core::run::{Flow, Listening, OutcomeStatus, TaskState};
 use std::collections::BTreeMap;
 use world::World;
 
-/// Flies one cruise, and tells how it ended.
+/// Runs one cruise, and returns how it ended.
 fn fly(seed: u64) -> &'static str {
     let mut world = World::new(Rng::new(seed));
     for _ in 0..5_000 {
@@ -52,7 +52,7 @@ fn fly(seed: u64) -> &'static str {
     }
 }
 
-/// Flies the cruises of these seeds; between them they end in every way.
+/// Runs the cruises of these seeds, which together reach every kind of end.
 fn fly_all(seeds: std::ops::Range<u64>) {
     let mut ends: BTreeMap<&str, u32> = BTreeMap::new();
     for seed in seeds {

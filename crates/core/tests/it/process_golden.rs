@@ -1,4 +1,4 @@
-//! The report a helper leaves on disk is read by every later version.
+//! Tests that every later version can read the report that a helper stores.
 
 use drive_core::process::{
     End, Layer, LayerName, LayerState, LeaderEnd, ProcessReport, Resources, StreamReport,
@@ -6,7 +6,7 @@ use drive_core::process::{
 
 const REPORT: &str = include_str!("../golden/process-report-1.json");
 
-/// A report with something in every field.
+/// A report in which every field has a value.
 fn full() -> ProcessReport {
     ProcessReport {
         end: End::LeakedProcesses { count: 3 },

@@ -1,5 +1,5 @@
-//! What is written today is read by every later version: the golden files are never edited, a new
-//! format gets new files beside them.
+//! Tests that every later version can read today's formats: the golden files are never edited, and
+//! a new format gets new files beside them.
 
 use crate::common;
 use drive_core::agent::Role;
@@ -90,7 +90,7 @@ fn a_cruise_in_the_middle_of_its_work_is_written_and_read_as_the_golden_file_say
     assert_eq!(read_run(STATE_FORMAT, CRUISE_RUN).unwrap(), run);
 }
 
-/// Nothing is released, so the first format may still change; this writes its files anew.
+/// Rewrites the files of the first format, which may still change because nothing is released.
 #[test]
 #[ignore = "writes the golden files of the first format anew"]
 fn renew() {
@@ -141,7 +141,7 @@ fn origin(branch: &str) -> BranchAt {
     }
 }
 
-/// One of each.
+/// One effect of each kind.
 fn every_effect() -> Vec<Effect> {
     let sandbox = common::sandbox().id;
     let request = common::request(common::pull_request(), AfterEnd::Remove);
@@ -369,7 +369,7 @@ fn every_act() -> [ForgeAct; 10] {
     ]
 }
 
-/// A run with something in every field.
+/// A run in which every field has a value.
 fn busy_run() -> drive_core::run::Run {
     use drive_core::ids::EffectKey;
     use drive_core::run::Note;
@@ -407,7 +407,7 @@ fn busy_run() -> drive_core::run::Run {
     run
 }
 
-/// A team whose reviewer asked for a change on a line, with the answer under way.
+/// A team whose reviewer requested a change on a line, with the reply pending.
 fn busy_team() -> drive_core::run::Run {
     use drive_core::run::{Effect, step};
     use drive_core::settings::TeamMode;
@@ -434,8 +434,8 @@ fn busy_team() -> drive_core::run::Run {
     run
 }
 
-/// A cruise whose fixer dealt with a remark and with a person's comment: the first answer did not go
-/// through and will be tried again, and somebody asked for more from the command line.
+/// A cruise whose fixer handled an inline comment and a person's comment: the first reply failed
+/// and will be retried, and a person made a request from the command line.
 fn busy_cruise() -> drive_core::run::Run {
     use drive_core::agent::Role;
     use drive_core::run::{EffectResult, step};
@@ -471,7 +471,7 @@ fn busy_cruise() -> drive_core::run::Run {
             .unwrap()
             .0;
     }
-    // Whoever asked had it tried at once, and it failed again.
+    // The person's request triggered a retry, which failed again.
     let mut keys = run.pending.keys();
     let key = keys.find(|key| key.as_str().starts_with("reply/"));
     let ended = Event::EffectEnded {

@@ -1,4 +1,4 @@
-//! The machine of a run: what follows from what, and what holds whatever happens.
+//! Tests the state machine of a run: its transitions and its invariants.
 
 mod notices;
 mod outages;
@@ -35,7 +35,7 @@ fn pending(run: &Run) -> Vec<&str> {
     run.pending.keys().map(EffectKey::as_str).collect()
 }
 
-/// Gives the only pending effect this result.
+/// Ends the only pending effect with this result.
 fn ended(run: Run, result: EffectResult) -> Run {
     let key = run.pending.keys().next().unwrap().clone();
     next(run, Event::EffectEnded { key, result })
@@ -284,7 +284,7 @@ fn a_lost_owner_has_its_process_ended_before_its_sandbox_goes() {
     );
     let run = next(run, Event::OwnerLost);
     assert_eq!(pending(&run), ["endProcess/1"]);
-    // The one who cleans up may be killed as well: the identity is still on record.
+    // The process that cleans up may be killed as well: the identity is still on record.
     let run = next(run, Event::OwnerLost);
     assert_eq!(pending(&run), ["endProcess/2"]);
     let (run, order) = to_the_end(run);
@@ -319,7 +319,7 @@ fn a_result_nobody_waits_for_is_illegal_and_changes_nothing() {
     );
 }
 
-/// One random choice of what happens next.
+/// A random choice of the next event.
 #[derive(Clone, Debug)]
 enum Choice {
     Good(usize),
@@ -398,7 +398,7 @@ fn event_for(run: &Run, choice: Choice) -> Option<Event> {
     })
 }
 
-/// What must be true of every state that any journal, or any beginning of one, folds to.
+/// Checks the invariants of a state that a journal, or a prefix of one, folds to.
 fn assert_legal(run: &Run) {
     if run.outcome.is_some() {
         assert!(

@@ -1,15 +1,15 @@
-//! How many verifications a landing train takes. The benchmarks print the same figures.
+//! Counts the verifications of a landing train. The benchmarks print the same numbers.
 
 use drive_core::cruise::train::{Car, Coupled, Move, Train, Verdict};
 use drive_core::ids::{CommitSha, TaskId, TreeSha};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-/// Seeds that an average is taken over.
+/// The number of seeds for an average.
 pub const SEEDS: u64 = 500;
 
 /// Lands `tasks` tasks that are all ready, of which some are bad, and counts the verifications.
-/// Verifications end in the order in which they begin.
+/// Verifications end in the order in which they start.
 pub fn verifications(tasks: usize, slots: u32, bad: &BTreeSet<usize>) -> usize {
     let mut train = Train::new(NonZeroU32::new(slots).expect("a slot"));
     for task in 0..tasks {
@@ -48,7 +48,7 @@ pub fn verifications(tasks: usize, slots: u32, bad: &BTreeSet<usize>) -> usize {
     count
 }
 
-/// Merges cars. A commit's id lists the tasks in it.
+/// Merges cars. A commit's id lists its tasks.
 fn couple(
     onto: &CommitSha,
     cars: &[Car],
@@ -81,7 +81,7 @@ fn mixed(text: &str, start: u64) -> u64 {
     })
 }
 
-/// The average over seeds, with this chance of each task to be bad.
+/// The average over all seeds, with this probability of a bad task.
 pub fn average(tasks: usize, slots: u32, percent_bad: u64) -> f64 {
     let counts = (0..SEEDS).map(|seed| {
         let is_bad = |task: &usize| mixed(&format!("{seed} {task}"), 7) % 100 < percent_bad;

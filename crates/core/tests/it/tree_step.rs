@@ -1,4 +1,4 @@
-//! Parents and children, step by step.
+//! Tests parents and children, step by step.
 
 mod rounds;
 mod shares;
@@ -50,7 +50,7 @@ fn child(task: &str) -> RunId {
     RunId::new(format!("r1+{task}"))
 }
 
-/// Lets every pending message arrive.
+/// Delivers every pending message.
 fn delivered(mut run: Run) -> Run {
     while let Some(key) = run.pending.keys().next().cloned() {
         let result = EffectResult::Delivered;
@@ -179,7 +179,7 @@ fn children_that_run_side_by_side_share_what_is_left() {
         .filter_map(|one| one.granted.tokens)
         .sum();
     assert_eq!((run.children.len(), held), (3, 750));
-    // `a` used little: what it leaves over goes to the last one.
+    // `a` used little, so its rest goes to the last one.
     let run = reports(run, "a", 1, succeeded(), 50);
     assert_eq!(tokens(&run, "d"), Some(450));
 }
@@ -190,11 +190,11 @@ fn a_child_at_its_limit_gets_more_while_something_is_left() {
     let run = reports(run, "b", 1, succeeded(), 100);
     let run = reports(run, "a", 1, needs_budget(), 510);
     assert_eq!(telling(&run), ["askRun r1+a"]);
-    // 100 are used by `b` and 510 by `a`.
+    // `b` used 100, and `a` used 510.
     assert_eq!(tokens(&run, "a"), Some(500 + 390));
     let run = delivered(run);
     assert_eq!(run.children[&child("a")].granted_for, 1);
-    // The same report again asks for nothing more.
+    // A repetition of the report requests nothing more.
     let run = reports(run, "a", 1, needs_budget(), 510);
     assert!(telling(&run).is_empty());
 }
@@ -334,7 +334,7 @@ fn a_child_ends_only_after_its_parent_was_told() {
     assert_eq!(run.outcome.unwrap().status, OutcomeStatus::Succeeded);
 }
 
-/// Its root once waited for a report that nobody sent any more.
+/// A regression test: its root waited for a report that was never sent again.
 #[test]
 fn a_last_report_that_is_refused_is_sent_again_until_the_parent_has_it() {
     let mut run = a_child_of("r1", Budget::default());
@@ -424,7 +424,7 @@ fn a_share_that_did_not_reach_its_child_is_there_for_others() {
     let run = next(run, Event::EffectEnded { key, result });
     assert_eq!(tokens(&run, "a"), Some(500));
     assert!(run.warnings[0].starts_with("could not send a request to run `r1+a`: "));
-    // A person who raises the budget is not told "working" for ever.
+    // After a person raises the budget, the state does not remain "working" forever.
     let budget = Budget {
         tokens: Some(1_000),
         cost: None,

@@ -1,4 +1,4 @@
-//! The published JSON Schema of the verification envelope.
+//! Tests the published JSON Schema of the verification envelope.
 
 const PUBLISHED: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),

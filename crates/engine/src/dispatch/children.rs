@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl Dispatch<'_> {
-    /// Becomes the owner of the children of a run. One that another process owns is left alone; it
-    /// reports to the journal of its parent.
+    /// Becomes the owner of a run's children. A child that another process owns is left alone; it
+    /// reports to its parent's journal.
     pub(super) fn accept_children(&mut self, run: &Run) -> Result<(), Problem> {
         let live = |(_, child): &(&RunId, &Child)| match child.stage {
             ChildStage::Started | ChildStage::Stopping => true,

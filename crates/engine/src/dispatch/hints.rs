@@ -1,12 +1,13 @@
-//! Hints that something happened on a pull request: its run polls before its timer. A hint that is not
-//! heard costs time, never a comment.
+//! Hints that something happened on a pull request: its run polls before its timer. A lost hint
+//! costs time, never a comment.
 
 use super::Dispatch;
 use drive_core::ids::{PrNumber, RunId};
 use drive_core::run::{Event, Timer};
 
 impl Dispatch<'_> {
-    /// Reads webhook hints that another process received, and what polls for other runs have shown.
+    /// Reads webhook hints that another process received, and pull requests on which polls for
+    /// other runs found something.
     pub(super) fn hear(&mut self) {
         for pr in self.executor.performer.touched() {
             self.wakes += 1;
@@ -22,7 +23,7 @@ impl Dispatch<'_> {
         }
     }
 
-    /// Whoever watches a pull request is to poll.
+    /// Marks the runs that watch a pull request, so that they poll it.
     fn hint(&mut self, pr: PrNumber, name: String) {
         let flights = self.flights.iter();
         let watching = flights.filter(|(_, flight)| flight.pr == Some(pr));
@@ -32,8 +33,8 @@ impl Dispatch<'_> {
         self.hinted.extend(watching);
     }
 
-    /// A hint triggers a poll before its timer. A poll under way may have read too early: its run is
-    /// woken once it waits for the next one.
+    /// Triggers polls for hints before their timers. A running poll may have started too early, so
+    /// its run is woken once it waits for the next one.
     pub(super) fn follow_hints(&mut self) {
         let mut words = Vec::new();
         for (id, name) in std::mem::take(&mut self.hinted) {

@@ -10,10 +10,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// One run that this process owns.
+/// A run that this process owns.
 pub(super) struct OwnedRun<'env> {
     pub(super) lease: Held<'env>,
-    /// The run that it reports to.
+    /// The parent that it reports to.
     pub(super) parent: Option<RunId>,
     /// Its children that have not ended.
     pub(super) children: BTreeSet<RunId>,
@@ -23,7 +23,7 @@ pub(super) struct OwnedRun<'env> {
     pub(super) pr: Option<PrNumber>,
 }
 
-/// A lease of the caller's, or of a child run.
+/// The lease of the caller or of a child run.
 #[derive(Clone)]
 pub(super) enum Held<'env> {
     Lent(&'env Lease<'env>),
@@ -76,7 +76,7 @@ impl Due {
         }
     }
 
-    /// How long until the first of both clocks has come.
+    /// The time until the first of the two clocks reaches the deadline.
     pub(super) fn left(&self, now: Timestamp) -> Duration {
         let steady = self.steady.saturating_duration_since(Instant::now());
         steady.min(left(self.civil, now))

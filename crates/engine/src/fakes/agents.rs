@@ -14,13 +14,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// What a half-written file begins with.
+/// The beginning of every half-written file.
 const HALF: &str = "half of ";
 
-/// What an agent knows when it starts.
+/// The inputs of an agent at its start.
 #[derive(Clone, Debug)]
 pub struct AgentTurn {
-    /// What it is asked to be.
+    /// The agent's role.
     pub role: Role,
     /// The round of the run.
     pub round: u32,
@@ -30,18 +30,18 @@ pub struct AgentTurn {
     pub prompt: String,
     /// The prompt's inputs as data.
     pub input: JobInput,
-    /// The files of its sandbox; none for a job without one.
+    /// The files of its sandbox; empty for a job without one.
     pub files: Files,
-    /// Whether the sandbox held uncommitted changes.
+    /// Whether the sandbox contained uncommitted changes.
     pub dirty: bool,
 }
 
 /// The work of a scripted agent.
 #[derive(Clone, Debug)]
 pub struct AgentWork {
-    /// Files it writes: each one in two steps, with an event between them.
+    /// Files that it writes. Each is written in two steps, with an event between them.
     pub writes: Vec<(String, String)>,
-    /// Whether it commits what it wrote; else that stays for drive to commit.
+    /// Whether it commits its files; else they stay uncommitted for drive.
     pub commits: bool,
     /// The answer.
     pub answer: String,
@@ -50,7 +50,7 @@ pub struct AgentWork {
 }
 
 impl AgentWork {
-    /// Only an answer.
+    /// Work that is only an answer.
     pub fn answer(text: impl Into<String>) -> Self {
         Self {
             writes: Vec::new(),
@@ -60,14 +60,14 @@ impl AgentWork {
         }
     }
 
-    /// The same with one more file written.
+    /// Adds a file to write.
     #[must_use]
     pub fn write(mut self, path: &str, text: &str) -> Self {
         self.writes.push((path.to_owned(), text.to_owned()));
         self
     }
 
-    /// The same with a commit of everything at the end.
+    /// Makes the agent commit everything at its end.
     #[must_use]
     pub fn commit(mut self) -> Self {
         self.commits = true;
@@ -77,7 +77,7 @@ impl AgentWork {
 
 type Script = dyn Fn(&AgentTurn) -> AgentWork + Send + Sync;
 
-/// The agents of a world. An agent outlives the drive process that started it, until it is killed.
+/// The agents of a world. An agent survives the drive process that started it, until it is killed.
 #[derive(Clone)]
 pub struct FakeAgents {
     scripts: Arc<Mutex<BTreeMap<Role, Arc<Script>>>>,
@@ -99,7 +99,7 @@ impl FakeAgents {
         }
     }
 
-    /// The same agents, started by another process.
+    /// The same agents, as used by another process.
     pub fn of(&self, process: DriveProcess) -> Self {
         Self {
             process,
@@ -122,7 +122,7 @@ impl FakeAgents {
         lock(&self.turns).clone()
     }
 
-    /// Whether a text is what an agent leaves that died while it wrote.
+    /// Whether a text is from an agent that died while writing.
     pub fn is_half_written(text: &str) -> bool {
         text.starts_with(HALF)
     }
@@ -212,7 +212,7 @@ impl Agent for FakeAgent {
         for (path, text) in &work.writes {
             repository.agent_writes(&request.sandbox, path, &format!("{HALF}{text}"));
         }
-        // Whoever dies from here on leaves an agent behind that runs, and half of what it writes.
+        // If drive dies from here on, the agent keeps running and leaves half-written files.
         on_event(used(100));
         process.check()?;
         for (path, text) in &work.writes {

@@ -11,20 +11,20 @@ pub struct FakeClock {
 }
 
 impl FakeClock {
-    /// A clock that stands at this instant.
+    /// A clock that shows this time.
     pub fn at(now: Timestamp) -> Self {
         Self {
             now: Arc::new(Mutex::new(now)),
         }
     }
 
-    /// Moves it forward.
+    /// Moves the clock forward.
     pub fn advance(&self, by: Duration) {
         let mut now = lock(&self.now);
         *now = after(*now, by);
     }
 
-    /// Moves it forward to an instant; one that has passed changes nothing.
+    /// Moves the clock forward to a time; an earlier time changes nothing.
     pub fn advance_to(&self, instant: Timestamp) {
         let mut now = lock(&self.now);
         *now = instant.max(*now);

@@ -23,7 +23,7 @@ pub(super) fn lines(text: Option<&str>) -> u64 {
     text.map_or(0, |text| text.lines().count() as u64)
 }
 
-/// One hunk: everything goes, everything comes.
+/// The diff of a file as one hunk that replaces everything.
 pub(super) fn diff_of(path: &str, before: Option<&str>, after: Option<&str>) -> String {
     let side = |text: Option<&str>, letter: &str| match text {
         Some(_) => format!("{letter}/{path}"),

@@ -21,13 +21,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// The remote whose branches the pull requests show.
 const REMOTE: &str = "origin";
-/// The account that drive posts under: a person's own, as on GitHub with one account.
+/// The account that drive posts under, which is a person's own.
 const ACCOUNT: &str = "me";
 
 type BeforeMerge = Box<dyn FnOnce() + Send>;
 
-/// Pull requests and comments. [`FakeForge::of`] gives a handle that works while its process is
-/// alive; people can always act on it.
+/// A fake forge with pull requests and comments. [`FakeForge::of`] gives a handle that works while
+/// its process is alive; people can always act on it.
 #[derive(Clone)]
 pub struct FakeForge {
     state: Arc<Mutex<ForgeState>>,
@@ -54,7 +54,7 @@ impl FakeForge {
         }
     }
 
-    /// The same forge, used by another process.
+    /// The same forge, as used by another process.
     pub fn of(&self, process: DriveProcess) -> Self {
         Self {
             process,
@@ -62,7 +62,7 @@ impl FakeForge {
         }
     }
 
-    /// Has something happen once, right before the next merge: after its base was looked at.
+    /// Runs this once, right before the next merge, after its base was read.
     pub fn before_merge(&self, act: impl FnOnce() + Send + 'static) {
         *lock(&self.before_merge) = Some(Box::new(act));
     }
@@ -73,19 +73,19 @@ impl FakeForge {
         Ok(state)
     }
 
-    /// Every pull request that was ever opened.
+    /// All pull requests that were ever opened.
     pub fn pull_requests(&self) -> Vec<PullRequest> {
         let state = lock(&self.state);
         let all = state.pull_requests.iter();
         all.map(|pr| self.with_head(pr.clone())).collect()
     }
 
-    /// Everything that stands on the pull requests, oldest first.
+    /// All comments on the pull requests, oldest first.
     pub fn comments(&self) -> Vec<Comment> {
         lock(&self.state).comments.clone()
     }
 
-    /// The posts of ours that answer a comment.
+    /// Our replies to a comment.
     pub fn replies_to(&self, comment: CommentRef) -> Vec<Comment> {
         let state = lock(&self.state);
         let posts = state.replies.iter().filter(|(to, _)| *to == comment);
@@ -115,7 +115,7 @@ impl FakeForge {
         statuses.find(|(of, _)| of == sha).map(|(_, state)| *state)
     }
 
-    /// A person writes in the conversation.
+    /// Adds a person's comment to the conversation.
     pub fn person_comments(&self, login: &str, pr: PrNumber, body: &str) -> CommentRef {
         let mut state = lock(&self.state);
         let at = state.tick(&self.clock);
@@ -123,7 +123,7 @@ impl FakeForge {
         state.insert(comment)
     }
 
-    /// A person approves what the pull request shows now.
+    /// Lets a person approve the current head of a pull request.
     pub fn person_approves(&self, login: &str, pr: PrNumber) {
         let head = self
             .pull_requests()
@@ -137,7 +137,7 @@ impl FakeForge {
         state.insert(review);
     }
 
-    /// A person closes a pull request.
+    /// Lets a person close a pull request.
     pub fn person_closes(&self, pr: PrNumber) {
         let mut state = lock(&self.state);
         let at = state.tick(&self.clock);
@@ -147,13 +147,13 @@ impl FakeForge {
         }
     }
 
-    /// What a person may do.
+    /// Sets a person's permission.
     pub fn set_permission(&self, login: &str, permission: Permission) {
         let mut state = lock(&self.state);
         state.permissions.insert(login.to_owned(), permission);
     }
 
-    /// The newest report of drive about a commit under a name.
+    /// The state of drive's newest report with this name on a commit.
     pub fn report_of(&self, sha: &str, name: &str) -> Option<StatusState> {
         let state = lock(&self.state);
         let mut reports = state.reports.iter().rev();
@@ -184,7 +184,7 @@ impl FakeForge {
         pr
     }
 
-    /// Posts unless a post with that marker stands.
+    /// Posts, unless a post with this marker exists.
     fn post_once(
         &self,
         state: &mut ForgeState,
@@ -264,7 +264,7 @@ impl Forge for FakeForge {
             let is_watched = watched.contains(&comment.pr);
             is_watched && since.0.is_none_or(|since| comment.key.updated_at > since)
         };
-        // A branch moves without the forge's doing, so a pull request counts as changed every time.
+        // A branch can move without the forge's knowledge, so a pull request always counts as changed.
         let pull_requests = state.pull_requests.iter();
         let pull_requests = pull_requests.filter(|pr| watched.contains(&pr.number));
         Ok(Polled {

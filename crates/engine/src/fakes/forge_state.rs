@@ -17,26 +17,26 @@ pub(super) struct ForgeState {
     pub(super) last_change: Option<Timestamp>,
     pub(super) pull_requests: Vec<PullRequest>,
     pub(super) comments: Vec<Comment>,
-    /// Which comment a marker stands in.
+    /// The comment that contains each marker.
     pub(super) markers: BTreeMap<String, CommentRef>,
-    /// Which comment a post of ours answers, in the order they were posted.
+    /// The comments that our posts reply to, in the order of the posts.
     pub(super) replies: Vec<(CommentRef, CommentRef)>,
     pub(super) resolved: Vec<CommentRef>,
     pub(super) reactions: Vec<CommentRef>,
     pub(super) statuses: Vec<(String, StatusState)>,
-    /// Drive's reports on commits: which commit, under which name, and what it said.
+    /// Drive's reports on commits: the commit, the name, and the state.
     pub(super) reports: Vec<(String, String, StatusState)>,
     /// The checks of commits, by their ids.
     pub(super) checks: BTreeMap<String, Vec<Check>>,
     /// The names of the checks that every base requires.
     pub(super) required_checks: Vec<String>,
-    /// The checks cannot be read.
+    /// Whether the checks cannot be read.
     pub(super) checks_down: bool,
     pub(super) permissions: BTreeMap<String, Permission>,
 }
 
 impl ForgeState {
-    /// The instant of a change: later than every earlier one.
+    /// The time of a change, which is later than every earlier one.
     pub(super) fn tick(&mut self, clock: &FakeClock) -> Timestamp {
         let step = Duration::from_micros(1);
         let next = self

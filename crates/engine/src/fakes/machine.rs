@@ -26,14 +26,14 @@ pub struct FakeMachine {
 struct MachineState {
     last_pid: i32,
     drives: BTreeMap<i32, DriveProcess>,
-    /// Agents that run, by process.
+    /// Running agents, by process.
     agents: BTreeMap<i32, RunId>,
-    /// How often an agent was started while another one of its run was running.
+    /// Descriptions of agents that were started while another one of their run was running.
     overlaps: Vec<String>,
     ends: BTreeMap<String, End>,
 }
 
-/// One drive process.
+/// A drive process.
 #[derive(Clone)]
 pub struct DriveProcess {
     owner: Owner,
@@ -42,7 +42,7 @@ pub struct DriveProcess {
 }
 
 impl FakeMachine {
-    /// A machine without processes. One of another name cannot be asked who lives on it.
+    /// A machine without processes. Processes on a machine with another name cannot be checked.
     pub fn named(name: &str) -> Self {
         Self {
             name: name.into(),
@@ -67,7 +67,7 @@ impl FakeMachine {
         process
     }
 
-    /// The identity of an agent's process that is held before its first instruction.
+    /// The identity of an agent's process that has not executed anything yet.
     pub(super) fn prepare_agent(&self) -> ProcessIdentity {
         let pid = lock(&self.state).next_pid();
         ProcessIdentity {
@@ -96,12 +96,12 @@ impl FakeMachine {
         lock(&self.state).agents.remove(&identity.child.pid);
     }
 
-    /// How a program ends that [`ProcessRunner::run`] starts; one that is not listed exits with 0.
+    /// Sets how a program started by [`ProcessRunner::run`] ends; unlisted programs exit with 0.
     pub fn program_ends(&self, program: &str, end: End) {
         lock(&self.state).ends.insert(program.to_owned(), end);
     }
 
-    /// How many agents run, those of dead owners included.
+    /// The number of running agents, including those of dead owners.
     pub fn running_agents(&self) -> usize {
         lock(&self.state).agents.len()
     }
@@ -120,17 +120,17 @@ impl MachineState {
 }
 
 impl DriveProcess {
-    /// Kills the process: its ports stop working. Agents that it started keep running.
+    /// Kills the process, so that its ports stop working. Agents that it started keep running.
     pub fn kill(&self) {
         self.alive.store(false, Ordering::SeqCst);
     }
 
-    /// Whether it runs.
+    /// Whether the process is running.
     pub fn is_alive(&self) -> bool {
         self.alive.load(Ordering::SeqCst)
     }
 
-    /// A problem once the process is dead.
+    /// Fails if the process is dead.
     pub(super) fn check(&self) -> Result<(), Problem> {
         if self.is_alive() {
             Ok(())

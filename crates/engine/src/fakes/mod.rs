@@ -1,8 +1,8 @@
-//! In-memory fakes of every port, for tests. Behind the feature `fakes`, which is off by default.
+//! In-memory fakes of every port, for tests. They need the feature `fakes`, which is off by default.
 //!
-//! [`FakeWorld`] is what survives a crash: the journal, the repository, the forge, the agents that
-//! still run. [`FakeOwner`] is one drive process. Its ports stop working when it dies, so that what a
-//! dead process had not done yet is never done, and everything it held in memory goes with it.
+//! [`FakeWorld`] contains what survives a crash: the journal, the repository, the forge and running
+//! agents. [`FakeOwner`] is one drive process. Its ports stop working when it dies, so a dead
+//! process does nothing more, and its memory is lost.
 
 mod agents;
 mod clock;

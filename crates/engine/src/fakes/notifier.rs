@@ -6,7 +6,7 @@ use drive_core::Problem;
 use drive_core::run::Notice;
 use std::sync::{Arc, Mutex};
 
-/// A person who remembers what they were told.
+/// A notifier that records its notices.
 #[derive(Clone)]
 pub struct FakeNotifier {
     told: Arc<Mutex<Vec<Notice>>>,
@@ -28,7 +28,7 @@ impl FakeNotifier {
         }
     }
 
-    /// What they were told, in order.
+    /// The recorded notices, in order.
     pub fn told(&self) -> Vec<Notice> {
         lock(&self.told).clone()
     }

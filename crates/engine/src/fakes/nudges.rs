@@ -7,7 +7,7 @@ use drive_core::time::Timestamp;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-/// Webhook hints and deliveries, as one process hears them and all processes read them.
+/// Webhook hints and deliveries: one process records them, and all processes can read them.
 #[derive(Clone)]
 pub struct FakeNudges {
     kept: Arc<Mutex<Vec<KeptNudge>>>,

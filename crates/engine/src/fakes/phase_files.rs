@@ -17,7 +17,7 @@ pub struct FakePhaseFiles {
 }
 
 impl FakePhaseFiles {
-    /// No file yet.
+    /// A store without files.
     pub fn new(process: DriveProcess) -> Self {
         Self {
             files: Arc::default(),
@@ -25,7 +25,7 @@ impl FakePhaseFiles {
         }
     }
 
-    /// The same files, used by another process.
+    /// The same files, as used by another process.
     pub fn of(&self, process: DriveProcess) -> Self {
         Self {
             process,

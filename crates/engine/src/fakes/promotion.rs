@@ -39,7 +39,7 @@ impl FakeGate {
         }
     }
 
-    /// The same verifier, used by another process.
+    /// The same verifier, as used by another process.
     pub fn of(&self, process: DriveProcess) -> Self {
         Self {
             process,
@@ -47,12 +47,12 @@ impl FakeGate {
         }
     }
 
-    /// Does this once, while the next candidate is judged.
+    /// Runs this once, while the next candidate is verified.
     pub fn during(&self, act: impl FnOnce() + Send + 'static) {
         *lock(&self.during) = Some(Box::new(act));
     }
 
-    /// Whether the next candidate passes.
+    /// Sets whether the next candidate passes.
     pub fn set_passes(&self, passes: bool) {
         self.passes.store(passes, Ordering::SeqCst);
     }
@@ -143,7 +143,7 @@ impl PromotionGate for FakeGate {
     }
 }
 
-/// Knows `true`, `false`, `test -f FILE` and `cat FILE`; it does not find any other program.
+/// The receipt of a check. The only known programs are `true`, `false`, `test -f FILE` and `cat FILE`.
 fn receipt(check: &ContractCheck, files: &Files) -> Receipt {
     let words: Vec<&str> = check.command.iter().map(String::as_str).collect();
     let ran = match words[..] {

@@ -6,7 +6,7 @@ use drive_core::verify::{VerdictKey, Verification};
 use std::cmp::Reverse;
 use std::sync::{Arc, Mutex};
 
-/// Reports of verifications, in the order in which they were saved.
+/// Verification reports, in the order they were saved.
 #[derive(Clone, Default)]
 pub struct FakeReports {
     saved: Arc<Mutex<Vec<Verification>>>,

@@ -16,13 +16,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// The files of a commit or of a checkout, by path.
 pub type Files = BTreeMap<String, String>;
 
-/// The branch that the person's own checkout is on.
+/// The branch that the user's own checkout shows.
 pub(super) const MAIN: &str = "main";
-/// How the first line of an unresolved conflict begins.
+/// The beginning of an unresolved conflict.
 pub(super) const CONFLICT: &str = "<<<<<<<";
 
-/// A repository, its remotes and its sandboxes. [`FakeRepository::of`] gives a handle that works
-/// while its process is alive; agents and people can always act on it.
+/// A fake repository with its remotes and sandboxes. [`FakeRepository::of`] gives a handle that
+/// works while its process is alive; agents and people can always act on it.
 #[derive(Clone)]
 pub struct FakeRepository {
     state: Arc<Mutex<RepositoryState>>,
@@ -33,9 +33,9 @@ pub struct FakeRepository {
 #[derive(Default)]
 pub(super) struct RepositoryState {
     commits: Vec<FakeCommit>,
-    /// By full name.
+    /// Refs by full name.
     pub(super) refs: BTreeMap<String, String>,
-    /// Branches of each remote.
+    /// The branches of each remote.
     pub(super) remotes: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) sandboxes: BTreeMap<SandboxId, FakeSandbox>,
     pub(super) kept: Vec<KeptWork>,
@@ -46,7 +46,7 @@ pub(super) struct FakeCommit {
     pub(super) parents: Vec<String>,
     files: Files,
     subject: String,
-    /// Nothing is lost with it: it can be made again from its parents.
+    /// Whether the commit can be made again from its parents, so that nothing is lost with it.
     is_trial: bool,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct FakeSandbox {
     pub(super) files: Files,
     /// The commit whose merge is in progress.
     pub(super) merging: Option<String>,
-    /// Moved aside; its work is not saved yet.
+    /// Whether it was moved aside and its work is not saved yet.
     pub(super) retired: bool,
 }
 
@@ -66,7 +66,7 @@ pub(super) enum FakeHead {
 }
 
 impl FakeRepository {
-    /// A repository with one commit of these files on `main`, which the remote `origin` has too.
+    /// A repository with one commit of these files on `main`, which the remote `origin` contains too.
     pub fn new(process: DriveProcess, clock: FakeClock, files: Files) -> Self {
         let mut state = RepositoryState::default();
         let first = state.add(Vec::new(), files, "Begin");
@@ -80,7 +80,7 @@ impl FakeRepository {
         }
     }
 
-    /// The same repository, used by another process.
+    /// The same repository, as used by another process.
     pub fn of(&self, process: DriveProcess) -> Self {
         Self {
             process,
@@ -88,19 +88,19 @@ impl FakeRepository {
         }
     }
 
-    /// The state, for a process that lives.
+    /// The state; fails if the process is dead.
     pub(super) fn alive(&self) -> Result<MutexGuard<'_, RepositoryState>, Problem> {
         let state = lock(&self.state);
         self.process.check()?;
         Ok(state)
     }
 
-    /// The tip of a branch here.
+    /// The tip of a local branch.
     pub fn branch(&self, name: &str) -> Option<String> {
         lock(&self.state).refs.get(&full(name)).cloned()
     }
 
-    /// The tip of a branch of a remote.
+    /// The tip of a remote's branch.
     pub fn remote_branch(&self, remote: &str, name: &str) -> Option<String> {
         lock(&self.state).remotes.get(remote)?.get(name).cloned()
     }
@@ -110,7 +110,7 @@ impl FakeRepository {
         lock(&self.state).commit(sha).map(|one| one.files.clone())
     }
 
-    /// A person commits one file to a branch of a remote.
+    /// Lets a person commit one file to a remote's branch.
     pub fn person_pushes(&self, remote: &str, branch: &str, path: &str, text: &str) -> String {
         let mut state = lock(&self.state);
         let branches = state.remotes.get(remote);
@@ -125,12 +125,12 @@ impl FakeRepository {
         sha
     }
 
-    /// A person makes a branch of a remote at a commit.
+    /// Lets a person create a remote's branch at a commit.
     pub fn person_branches(&self, remote: &str, branch: &str, at: &str) {
         lock(&self.state).set_remote(remote, branch, at);
     }
 
-    /// A person deletes a branch on a remote.
+    /// Lets a person delete a remote's branch.
     pub fn person_deletes(&self, remote: &str, branch: &str) {
         let mut state = lock(&self.state);
         if let Some(branches) = state.remotes.get_mut(remote) {
@@ -138,7 +138,7 @@ impl FakeRepository {
         }
     }
 
-    /// Merges a commit into a branch of a remote; `None` when they conflict.
+    /// Merges a commit into a remote's branch; `None` if they conflict.
     pub(super) fn merge_on_remote(
         &self,
         remote: &str,
@@ -156,13 +156,13 @@ impl FakeRepository {
         Some(sha)
     }
 
-    /// The tree of a merge that nobody makes.
+    /// The tree that a merge would have.
     pub(super) fn merged_tree(&self, ours: &str, theirs: &str) -> TreeSha {
         let state = lock(&self.state);
         tree_of(&state.merged_files(&state.files(ours), ours, theirs).0)
     }
 
-    /// Commits that no branch, no remote and no saved work has.
+    /// Commits that no branch, no remote and no saved work contains.
     pub fn lost_commits(&self) -> Vec<String> {
         let state = lock(&self.state);
         let remotes = state.remotes.values().flat_map(BTreeMap::values);
@@ -175,7 +175,7 @@ impl FakeRepository {
         all.filter(|sha| !safe.contains(sha)).collect()
     }
 
-    /// Every version of a file that a commit has, the saved ones included.
+    /// Every version of a file in any commit, including saved ones.
     pub fn versions_of(&self, path: &str) -> BTreeSet<String> {
         let state = lock(&self.state);
         let commits = state.commits.iter();
@@ -184,12 +184,12 @@ impl FakeRepository {
             .collect()
     }
 
-    /// The sandboxes that exist.
+    /// The existing sandboxes.
     pub fn sandboxes(&self) -> Vec<SandboxId> {
         lock(&self.state).sandboxes.keys().cloned().collect()
     }
 
-    /// Saved work, oldest first.
+    /// All saved work, oldest first.
     pub fn saved_work(&self) -> Vec<KeptWork> {
         lock(&self.state).kept.clone()
     }
@@ -202,7 +202,7 @@ impl FakeRepository {
         Some((checkout.files.clone(), is_dirty))
     }
 
-    /// An agent writes a file.
+    /// Lets an agent write a file.
     pub(super) fn agent_writes(&self, folder: &Path, path: &str, text: &str) {
         let mut state = lock(&self.state);
         let mut all = state.sandboxes.values_mut();
@@ -211,7 +211,7 @@ impl FakeRepository {
         }
     }
 
-    /// An agent commits everything.
+    /// Lets an agent commit everything.
     pub(super) fn agent_commits(&self, folder: &Path, subject: &str) {
         let mut state = lock(&self.state);
         let id = state.in_folder(folder).map(|one| one.sandbox.id.clone());
@@ -232,7 +232,7 @@ impl RepositoryState {
         name(self.commits.len() - 1)
     }
 
-    /// Merges two commits. The same merge is the same commit.
+    /// Merges two commits. The same merge gives the same commit.
     pub(super) fn merge_commit(&mut self, ours: &str, theirs: &str, message: &str) -> MergeCommit {
         let made = |state: &Self, sha: String| MergeCommit::Made {
             tree: tree_of(&state.files(&sha)),
@@ -271,8 +271,7 @@ impl RepositoryState {
         self.commit(sha).is_some()
     }
 
-    /// A commit and its history.
-    /// The subject of a commit and its first parent; nothing stands for none.
+    /// The subject of a commit and its first parent; empty texts if there is none.
     pub(super) fn subject_and_parent(&self, sha: &str) -> (&str, &str) {
         self.commit(sha).map_or(("", ""), |commit| {
             let parent = commit.parents.first().map_or("", String::as_str);
@@ -293,7 +292,7 @@ impl RepositoryState {
         found
     }
 
-    /// The commits of `head` that `base` does not have, oldest first.
+    /// The commits of `head` that `base` does not contain, oldest first.
     pub(super) fn between(&self, base: &str, head: &str) -> Vec<CommitSummary> {
         let known = self.ancestors(base);
         self.summaries(self.ancestors(head).difference(&known))
@@ -303,7 +302,7 @@ impl RepositoryState {
         &self,
         shas: impl Iterator<Item = &'a String>,
     ) -> Vec<CommitSummary> {
-        // A name is the commit's number, padded: sorted by name is sorted by age.
+        // Ids are padded commit numbers, so their order is the order of age.
         let summary = |sha: &String| CommitSummary {
             sha: CommitSha::new(sha.clone()),
             subject: self
@@ -325,7 +324,7 @@ impl RepositoryState {
         }
     }
 
-    /// How many files differ from the commit.
+    /// The number of files that differ from the commit.
     pub(super) fn dirty(&self, checkout: &FakeSandbox) -> u32 {
         let committed = self.files(&self.head_of(checkout));
         let paths: BTreeSet<&String> = committed.keys().chain(checkout.files.keys()).collect();
@@ -347,7 +346,7 @@ impl RepositoryState {
         all.find(|one| one.sandbox.path == folder)
     }
 
-    /// Commits what differs; nothing when nothing does. Concludes a merge that is in progress.
+    /// Commits the changed files, if there are any. This concludes a merge in progress.
     pub(super) fn commit_sandbox(&mut self, id: &SandboxId, subject: &str) {
         let Some(checkout) = self.sandboxes.get(id) else {
             return;
@@ -364,7 +363,7 @@ impl RepositoryState {
         }
     }
 
-    /// Moves what is checked out, the branch with it.
+    /// Moves the checked-out commit and its branch.
     pub(super) fn move_head(&mut self, id: &SandboxId, sha: &str) {
         let Some(checkout) = self.sandboxes.get_mut(id) else {
             return;
@@ -382,8 +381,8 @@ impl RepositoryState {
         branches.insert(branch.to_owned(), sha.to_owned());
     }
 
-    /// `ours`, with what `theirs` changed since both were the same; the files that both changed are
-    /// conflicts.
+    /// The files of `ours` merged with the changes of `theirs` since their common base; files that
+    /// both changed are conflicts.
     pub(super) fn merged_files(
         &self,
         ours_now: &Files,
@@ -415,7 +414,7 @@ impl RepositoryState {
         (files, conflicts)
     }
 
-    /// A new name for saved work.
+    /// A new ref name for saved work.
     pub(super) fn kept_name(&mut self, run: &RunId) -> String {
         self.kept_count += 1;
         format!("{KEPT_PREFIX}{run}/{}", self.kept_count)
@@ -463,7 +462,7 @@ fn number(sha: &str) -> Option<usize> {
     number.checked_sub(1)
 }
 
-/// The same for the same files.
+/// The tree id of these files; equal files have the same one.
 pub(super) fn tree_of(files: &Files) -> TreeSha {
     let mut hasher = DefaultHasher::new();
     files.hash(&mut hasher);

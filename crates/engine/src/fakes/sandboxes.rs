@@ -8,7 +8,7 @@ use drive_core::sandbox::{
 use drive_core::time::Timestamp;
 use std::path::{Path, PathBuf};
 
-/// Where the sandboxes are.
+/// The folder of all sandboxes.
 pub(super) const SANDBOX_ROOT: &str = "/sandboxes";
 
 impl Sandboxes for FakeRepository {
@@ -37,7 +37,7 @@ impl Sandboxes for FakeRepository {
                 if !state.refs.contains_key(&full(branch)) {
                     return Err(Problem::new(
                         Kind::BranchNotFound,
-                        format!("branch `{branch}` does not exist any more"),
+                        format!("branch `{branch}` no longer exists"),
                     ));
                 }
                 FakeHead::Branch(branch.clone())
@@ -194,7 +194,7 @@ impl Sandboxes for FakeRepository {
 }
 
 impl RepositoryState {
-    /// Removes a sandbox, and its branch where nobody committed to it.
+    /// Removes a sandbox, and its branch if it has no commits of its own.
     fn forget(&mut self, id: &SandboxId) {
         let Some(gone) = self.sandboxes.remove(id) else {
             return;
@@ -207,7 +207,7 @@ impl RepositoryState {
         }
     }
 
-    /// Saves what would be lost with the sandbox, or by going back to `to`.
+    /// Saves the work that would be lost with the sandbox, or by a reset to `to`.
     fn keep(&mut self, id: &SandboxId, to: Option<&str>, now: Timestamp) -> Option<KeptWork> {
         let checkout = self.sandboxes.get(id)?;
         let (head, dirty) = (self.head_of(checkout), self.dirty(checkout));

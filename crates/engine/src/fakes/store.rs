@@ -11,18 +11,18 @@ use drive_core::time::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// When the owner of a store handle dies. Counted from 1, over the handle's life.
+/// The point at which a store handle's owner dies, counted from 1 over the handle's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CrashPoint {
-    /// Instead of the n-th transaction that would write an event.
+    /// Instead of the nth transaction that would write an event.
     BeforeAppend(u32),
-    /// Right after the n-th transaction that wrote an event.
+    /// Right after the nth transaction that wrote an event.
     AfterAppend(u32),
-    /// Right after the n-th claim that returned an effect.
+    /// Right after the nth claim that returned an effect.
     AfterClaim(u32),
 }
 
-/// A journal in memory. [`FakeStore::of`] gives a handle that works while its process lives.
+/// A journal in memory. [`FakeStore::of`] gives a handle that works while its process is alive.
 #[derive(Clone)]
 pub struct FakeStore {
     state: Arc<Mutex<StoreState>>,
@@ -35,13 +35,13 @@ pub struct FakeStore {
 struct StoreState {
     runs: BTreeMap<RunId, StoredRun>,
     leases: BTreeMap<RunId, StoredLease>,
-    /// To whom each event happened, over all runs.
+    /// The run of each event, over all runs.
     events: Vec<RunId>,
 }
 
 struct StoredRun {
     run: Run,
-    /// When its first event was written.
+    /// The number of its first event.
     created: usize,
     entries: Vec<Entry>,
     outbox: BTreeMap<EffectKey, Outgoing>,
@@ -67,7 +67,7 @@ struct Counted {
 }
 
 impl FakeStore {
-    /// An empty journal, seen by this process.
+    /// An empty journal, as used by this process.
     pub fn new(process: DriveProcess) -> Self {
         Self {
             state: Arc::default(),
@@ -77,7 +77,7 @@ impl FakeStore {
         }
     }
 
-    /// The same journal, seen by another process, which dies at that point.
+    /// The same journal, as used by another process, which dies at this point.
     pub fn of(&self, process: DriveProcess, crash: Option<CrashPoint>) -> Self {
         Self {
             state: self.state.clone(),
@@ -87,14 +87,14 @@ impl FakeStore {
         }
     }
 
-    /// The timers of a run, as the outbox's neighbour keeps them.
+    /// The stored timers of a run.
     pub fn timers(&self, run: &RunId) -> BTreeMap<Timer, Timestamp> {
         let state = lock(&self.state);
         let stored = state.runs.get(run);
         stored.map_or_else(BTreeMap::new, |stored| stored.timers.clone())
     }
 
-    /// The effects of a run that have no result yet, with how often each was begun.
+    /// The effects of a run without a result, with the number of times each was begun.
     pub fn outbox(&self, run: &RunId) -> BTreeMap<EffectKey, u32> {
         let state = lock(&self.state);
         let stored = state.runs.get(run).into_iter();
@@ -118,7 +118,7 @@ impl StoreState {
         lease.is_some_and(|lease| lease.owner.is_some() && lease.token == token)
     }
 
-    /// The state after an event, or `None` and the state now for a key that is there already.
+    /// The state after an event; for a known key, `None` and the current state.
     fn fold_in(&self, append: &Append<'_>, fold: Fold) -> Result<(bool, Run), Problem> {
         if append
             .fence
@@ -187,7 +187,7 @@ impl Store for FakeStore {
     ) -> Result<Vec<Result<Appended, Problem>>, Problem> {
         let mut state = lock(&self.state);
         self.process.check()?;
-        // What cannot be written is seen before anything is, as in a transaction.
+        // As in a transaction, an event that cannot be written is found before any other is written.
         let would_write = appends
             .iter()
             .any(|append| matches!(state.fold_in(append, fold), Ok((true, _))));

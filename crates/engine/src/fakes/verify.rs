@@ -1,4 +1,4 @@
-//! The ports of the verifier, for its own tests.
+//! Fakes of the verifier's ports, for its own tests.
 
 use super::FakeReports;
 use crate::CancelToken;
@@ -36,21 +36,21 @@ pub(crate) struct World {
     pub(crate) save_fails: bool,
     pub(crate) no_slot: bool,
     pub(crate) ends: Vec<(&'static str, End)>,
-    /// How commands end on the base; those that are not named pass.
+    /// The ends of commands on the base; unlisted commands pass.
     pub(crate) ends_on_base: Vec<(&'static str, End)>,
-    /// How often a command fails as `ends` says, before it passes.
+    /// How often a command fails as in `ends` before it passes.
     pub(crate) fails_times: Option<usize>,
     pub(crate) files: Vec<String>,
     pub(crate) output: &'static str,
-    /// What commands print on the base, where that is something else.
+    /// The output of commands on the base, if it differs.
     pub(crate) output_on_base: Option<&'static str>,
-    /// Whether no project can be read: on the candidate, and on the base.
+    /// Whether no project can be read, on the candidate and on the base.
     pub(crate) unreadable: (bool, bool),
-    /// Makefile targets of the base, where they are others.
+    /// The Makefile targets of the base, if they differ.
     pub(crate) targets_on_base: Option<&'static [&'static str]>,
     pub(crate) wants: Option<&'static str>,
     pub(crate) missing: Vec<LayerName>,
-    /// What the tools are; none for a machine that cannot tell.
+    /// A description of the tools; `None` for a machine that cannot tell.
     pub(crate) surroundings: Option<&'static str>,
     pub(crate) reports: FakeReports,
     /// Whether a folder `docs` has a Makefile without tests.
@@ -68,7 +68,7 @@ impl World {
     }
 }
 
-/// Where the base's workspaces are.
+/// The folder of the base's workspaces.
 const BASE_PATH: &str = "/b";
 
 fn broken(what: &str) -> Problem {

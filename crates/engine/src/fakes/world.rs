@@ -19,10 +19,10 @@ use drive_core::time::Timestamp;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Where the repository of a fake world is.
+/// The folder of a fake world's repository.
 pub const REPOSITORY_PATH: &str = "/repository";
 
-/// Everything that a crash of drive leaves as it is.
+/// Everything that survives a crash of drive.
 pub struct FakeWorld {
     /// The time.
     pub clock: FakeClock,
@@ -30,29 +30,29 @@ pub struct FakeWorld {
     pub machine: FakeMachine,
     /// The journal.
     pub store: FakeStore,
-    /// History and sandboxes.
+    /// The repository with its sandboxes.
     pub repository: FakeRepository,
     /// The scripted agents.
     pub agents: FakeAgents,
-    /// Pull requests.
+    /// The forge with its pull requests.
     pub forge: FakeForge,
-    /// State files.
+    /// The phases' state files.
     pub phase_files: FakePhaseFiles,
     /// The verifier.
     pub gate: FakeGate,
-    /// Whom runs tell what a person must know.
+    /// The receiver of notifications.
     pub notifier: FakeNotifier,
     /// Webhook hints.
     pub nudges: FakeNudges,
-    /// What must not be published.
+    /// The policy on secrets.
     pub secrets: SecretPolicy,
 }
 
-/// One drive process: its handles onto the world, and what it holds in memory.
+/// A drive process: its handles to the world, and its memory.
 pub struct FakeOwner {
-    /// Who it is. Killing it makes every handle useless.
+    /// The process. Killing it makes every handle fail.
     pub process: DriveProcess,
-    /// The owner's handle onto the journal.
+    /// The owner's handle to the journal.
     pub store: FakeStore,
     clock: FakeClock,
     repository: FakeRepository,
@@ -65,11 +65,11 @@ pub struct FakeOwner {
 }
 
 impl FakeWorld {
-    /// A world with a repository of these files and nothing else.
+    /// A world that contains only a repository with these files.
     pub fn new(now: Timestamp, files: Files) -> Self {
         let clock = FakeClock::at(now);
         let machine = FakeMachine::named("machine-1");
-        // The observer of the test: a process that never dies.
+        // The test itself observes as a process that never dies.
         let test = machine.start_drive();
         let repository = FakeRepository::new(test.clone(), clock.clone(), files);
         let agents = FakeAgents::new(repository.clone(), machine.clone(), test.clone());
@@ -88,7 +88,7 @@ impl FakeWorld {
         }
     }
 
-    /// Starts a drive process, which dies at that point.
+    /// Starts a drive process, which dies at this point.
     pub fn start_owner(&self, crash: Option<CrashPoint>) -> FakeOwner {
         let process = self.machine.start_drive();
         let clock = Arc::new(self.clock.clone());
@@ -110,7 +110,7 @@ impl FakeWorld {
 }
 
 impl FakeOwner {
-    /// The journal, for this owner.
+    /// The journal, as used by this owner.
     pub fn journal(&self) -> Journal<'_> {
         Journal {
             store: &self.store,
@@ -118,7 +118,7 @@ impl FakeOwner {
         }
     }
 
-    /// The real performer over this owner's ports.
+    /// The real performer with this owner's ports.
     pub fn performer(&self) -> World<'_> {
         World {
             sandboxes: &self.repository,

@@ -1,4 +1,4 @@
-//! A forge with what drive needs to post on it and to decide whom to trust.
+//! A forge, combined with what drive needs to post on it and to decide whom to trust.
 
 use super::permissions::Permissions;
 use super::poll_coalescer::PollCoalescer;
@@ -11,11 +11,11 @@ use drive_core::run::{Flow, Run};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// How drive speaks and listens on a forge.
+/// Drive's access to a forge, for posting and polling.
 pub struct Conversation {
     /// The forge.
     pub forge: Arc<dyn Forge>,
-    /// The key that marks posts.
+    /// The key that signs the markers of posts.
     pub key: MarkerKey,
     /// Trusted authors besides those with write permission.
     pub trusted: Trusted,
@@ -44,7 +44,7 @@ impl Conversation {
         }
     }
 
-    /// Follows the pull request of a run, as long as the run goes on.
+    /// Registers the pull request of a run, for as long as the run is active.
     pub fn follow(&self, run: &Run) {
         if let (Some(pr), Flow::Phase { phase }) = (&run.work.pull_request, &run.flow) {
             let read_to = phase.watch.cursor.filter(|_| run.is_active());
@@ -52,12 +52,12 @@ impl Conversation {
         }
     }
 
-    /// The pull requests on which a poll for another one found something.
+    /// The pull requests on which a poll for another run found something.
     pub fn take_touched(&self) -> BTreeSet<PrNumber> {
         self.coalescer.take_touched()
     }
 
-    /// What changed on a pull request. Concurrent calls share one poll of the repository.
+    /// Returns what changed on a pull request. Concurrent calls share one poll of the repository.
     pub fn poll(&self, pr: PrNumber, since: Since) -> Result<Polled, Problem> {
         self.coalescer.poll(pr, since)
     }

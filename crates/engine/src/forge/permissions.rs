@@ -1,4 +1,4 @@
-//! Permissions of authors: asked of the forge and cached briefly.
+//! Permissions of authors, read from the forge and cached briefly.
 
 use crate::ports::{Clock, Forge};
 use drive_core::Problem;
@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long an answer is believed: long enough for one batch of comments, short enough that a
-/// person who was removed is not listened to for long.
+/// How long an answer is cached: long enough for one batch of comments, and short enough that a
+/// person who lost access is not trusted for long.
 pub const PERMISSION_LIFETIME: Duration = Duration::from_secs(60);
 
-/// Logins remembered at once.
+/// How many logins are cached.
 const REMEMBERED: usize = 1024;
 
-/// Asks the forge what people may do. No answer is never taken for a yes, and never remembered.
+/// Reads people's permissions from the forge. A missing answer never grants anything and is never cached.
 pub struct Permissions {
     forge: Arc<dyn Forge>,
     clock: Arc<dyn Clock>,
@@ -30,17 +30,17 @@ struct Known {
     at: Timestamp,
 }
 
-/// What was decided about a comment.
+/// A decision about a comment's author.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// Whether it starts work.
+    /// Whether the comment starts work.
     pub verdict: Verdict,
-    /// Why the forge gave no answer, where it was asked and gave none.
+    /// Why the forge gave no answer, if it was asked and gave none.
     pub problem: Option<Problem>,
 }
 
 impl Permissions {
-    /// Permissions as this forge tells them.
+    /// A cache of this forge's permissions.
     pub fn new(forge: Arc<dyn Forge>, clock: Arc<dyn Clock>) -> Self {
         Self {
             forge,
@@ -49,7 +49,7 @@ impl Permissions {
         }
     }
 
-    /// Judges one version of one comment. The forge is asked only where its answer decides.
+    /// Judges one version of a comment. The forge is only asked if its answer matters.
     pub fn judge(
         &self,
         comment: &Comment,
@@ -92,7 +92,7 @@ impl Permissions {
 
     /// The cached permission of a login, not older than [`PERMISSION_LIFETIME`].
     pub fn of(&self, login: &str) -> Result<Permission, Problem> {
-        // Only our memory folds letters: how a forge compares names is its own business.
+        // Only the cache ignores letter case; the forge compares names in its own way.
         let name = login.to_lowercase();
         let now = self.clock.now();
         if let Some(known) = self.lock().get(&name).filter(|known| known.is_fresh(now)) {
@@ -126,7 +126,7 @@ impl Permissions {
 }
 
 impl Known {
-    /// A clock that was set back makes an answer old, not eternal.
+    /// Whether a cached answer is still valid. After the clock was set back, it is not.
     fn is_fresh(&self, now: Timestamp) -> bool {
         self.at <= now && now < after(self.at, PERMISSION_LIFETIME)
     }

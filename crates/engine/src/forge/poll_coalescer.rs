@@ -1,8 +1,8 @@
 //! Coalesces polls: all runs that poll the same repository at the same time share one request.
 //!
-//! A thousand pull requests that are due together cost one poll, not a thousand: callers that arrive
-//! during a poll share the next one. A poll also shows what happened on pull requests that nobody asks
-//! about now; whoever watches them is woken, instead of waiting for a timer of its own.
+//! A thousand pull requests that are due at the same time cost one poll: callers that arrive during
+//! a poll share the next one. A poll also shows changes on other pull requests; the runs that watch
+//! those are woken before their timers.
 
 use crate::ports::{Polled, Since};
 use drive_core::forge::{CommentKey, PrState};
@@ -12,7 +12,7 @@ use drive_core::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How many pull requests are remembered.
+/// How many pull requests are tracked.
 const MOST_WATCHED: usize = 10_000;
 
 /// One poll of a repository.
@@ -31,13 +31,13 @@ struct Queue {
     /// Callers that wait for the next poll, by ticket.
     waiting: BTreeMap<u64, Waiter>,
     answers: BTreeMap<u64, Result<Polled, Problem>>,
-    /// Every pull request that was asked about, and up to where it was read.
+    /// Every tracked pull request, with the time up to which it was read.
     watched: BTreeMap<PrNumber, Timestamp>,
-    /// Those of them on which something happened since.
+    /// Tracked pull requests with later changes.
     touched: BTreeSet<PrNumber>,
-    /// The comments that a poll has shown.
+    /// The comments that a poll has reported.
     noticed: BTreeSet<CommentKey>,
-    /// Whether a poll is under way.
+    /// Whether a poll is in progress.
     polling: bool,
 }
 
@@ -58,10 +58,10 @@ impl PollCoalescer {
         }
     }
 
-    /// What changed on a pull request. Waits for at most two polls: the one under way, which may have
-    /// started too early, and the next.
+    /// Returns what changed on a pull request. Waits for at most two polls: the running one, which
+    /// may have started too early, and the next.
     pub(crate) fn poll(&self, pr: PrNumber, since: Since) -> Result<Polled, Problem> {
-        // A first poll reads everything, which no other run needs.
+        // A first poll reads everything, which no other run can use.
         let Some(from) = since.0 else {
             return (self.poll)(&[pr], since);
         };
@@ -94,7 +94,7 @@ impl PollCoalescer {
         }
     }
 
-    /// Somebody watches a pull request and has read it up to here, or does not watch it any more.
+    /// Records that a pull request is watched and was read up to this time, or that it is no longer watched.
     pub(crate) fn follow(&self, pr: PrNumber, read_to: Option<Timestamp>) {
         let mut queue = self.lock();
         match read_to {
@@ -106,7 +106,7 @@ impl PollCoalescer {
         }
     }
 
-    /// The pull requests on which something happened that nobody was told yet.
+    /// Takes the pull requests with changes that no run knows yet.
     pub(crate) fn take_touched(&self) -> BTreeSet<PrNumber> {
         std::mem::take(&mut self.lock().touched)
     }
@@ -116,7 +116,7 @@ impl PollCoalescer {
     }
 }
 
-/// One poll for all waiting callers. Dropping it answers them, also after a panic.
+/// One poll for all waiting callers. Dropping it answers them, even after a panic.
 struct SharedPoll<'a> {
     coalescer: &'a PollCoalescer,
     waiting: BTreeMap<u64, Waiter>,
@@ -150,7 +150,7 @@ impl Queue {
         }
     }
 
-    /// Notes what happened on pull requests that nobody asked about. One that is closed is told once.
+    /// Records changes on pull requests that no caller asked about. A closed one is reported once.
     fn notice(&mut self, polled: &Polled, asked: &BTreeMap<u64, Waiter>) {
         let asked: BTreeSet<PrNumber> = asked.values().map(|waiter| waiter.pr).collect();
         if self.noticed.len() > MOST_WATCHED {
@@ -158,7 +158,7 @@ impl Queue {
         }
         let mut news = BTreeMap::new();
         for one in &polled.comments {
-            // A forge counts in seconds, and polls overlap: the same comment is news once.
+            // A forge's times are in seconds, and polls overlap, so the same comment is only reported once.
             let is_first = self.noticed.insert(one.key.clone());
             let known = self.watched.get(&one.pr);
             if is_first && known.is_some_and(|known| one.key.updated_at >= *known) {
@@ -202,7 +202,7 @@ impl Waiter {
                 .filter(|one| mine(one.number))
                 .cloned()
                 .collect(),
-            // Another run may have polled from an earlier instant.
+            // Another run may have polled from an earlier time.
             next: Since(polled.next.0.max(Some(self.from))),
             missing: polled.missing.clone(),
         }
@@ -253,10 +253,10 @@ mod tests {
         }
     }
 
-    /// The arguments of each poll.
+    /// The arguments of every poll.
     type Polls = Arc<Mutex<Vec<(Vec<u64>, Since)>>>;
 
-    /// A coalescer whose polls wait for a message each.
+    /// A coalescer whose polls each wait for a message.
     fn held(next: i64) -> (Arc<PollCoalescer>, Sender<Result<(), Problem>>, Polls) {
         let (let_go, gate) = channel();
         let gate = Mutex::new(gate);
@@ -294,7 +294,7 @@ mod tests {
             let_go.send(Ok(())).unwrap();
             assert_eq!(first.join().unwrap(), Ok(answer(&[1], 9)));
             for (pr, other) in (2..=40).zip(others) {
-                // No caller goes back to before the instant it had reached.
+                // No caller goes back to an earlier time than it had reached.
                 let mine = answer(&[pr], 9.max(pr as i64));
                 assert_eq!(other.join().unwrap(), Ok(mine), "{pr}");
             }

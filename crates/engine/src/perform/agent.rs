@@ -13,9 +13,9 @@ use drive_core::run::{AgentJob, EffectResult, Note, Spent};
 use std::cell::Cell;
 
 /// How many notes of one agent are journaled: enough for every wait and permission of a long job,
-/// and a bound on what a babbling one can write.
+/// and a limit for an agent that prints too much.
 const MOST_NOTES: u32 = 500;
-/// The working folder of a job without a sandbox: a new, empty folder.
+/// The name of the new, empty folder in which a job without a sandbox works.
 const EMPTY: &str = "empty";
 
 impl World<'_> {
@@ -25,8 +25,8 @@ impl World<'_> {
         sandbox: Option<&SandboxId>,
         job: &AgentJob,
     ) -> Result<EffectResult, Problem> {
-        // An earlier owner may have died while its agent worked: never start a twin, and never let
-        // the next one build on files that were half written.
+        // An earlier owner may have died while its agent worked: drive never starts a second one,
+        // and never lets the next one build on half-written files.
         if let Some(identity) = task.run.processes.get(&task.claimed.key) {
             self.processes.end(identity)?;
             if sandbox.is_some() && job.role.access() == Access::Write {
@@ -40,7 +40,7 @@ impl World<'_> {
         let reviewed = sandbox
             .clone()
             .filter(|_| reads_commit(job.role) && task.run.work.head_sha.is_some());
-        // The reviewer before it may have been killed in the middle of something.
+        // An earlier reviewer may have been killed in the middle of its work.
         if let Some(sandbox) = &reviewed {
             self.put_back(task, sandbox)?;
         }
@@ -103,7 +103,7 @@ impl World<'_> {
         );
         self.agents.tidy(&scratch);
         if let Some(sandbox) = &reviewed {
-            // What it used counts even where the sandbox cannot be put back.
+            // The agent's usage counts even if the sandbox cannot be put back.
             if let Ok(outcome) = &outcome {
                 let spent = Spent::of(outcome);
                 notes.journal(Note::Used { spent });
@@ -125,7 +125,7 @@ impl World<'_> {
     }
 }
 
-/// Whether an agent is to see exactly the commit that the run is at.
+/// Whether an agent of this role must see exactly the run's current commit.
 fn reads_commit(role: Role) -> bool {
     matches!(role, Role::Reviewer | Role::Validator)
 }
@@ -134,8 +134,8 @@ fn reads_commit(role: Role) -> bool {
 const INSTRUCTION_BYTES: u64 = 1024 * 1024;
 
 impl World<'_> {
-    /// What the repository tells agents, from the user's repository at the base: what the run itself
-    /// changes about it counts once a person merged it.
+    /// The repository's instructions for agents, read from the user's repository at the base: the
+    /// run's own changes of them count only after a person merged them.
     fn instructions(&self, task: &Task<'_>) -> Result<Vec<InstructionFile>, Problem> {
         let Some(request) = &task.run.request else {
             return Ok(Vec::new());
@@ -160,11 +160,11 @@ fn interrupted(agent: &str) -> Problem {
     )
 }
 
-/// Journals what a person will want to see again.
+/// Journals notes that a person may want to see.
 struct Notes<'a> {
     task: &'a Task<'a>,
     count: Cell<u32>,
-    /// What was journaled last of what the agent uses.
+    /// The usage that was journaled last.
     used: Cell<Spent>,
 }
 
@@ -185,14 +185,14 @@ impl Notes<'_> {
         }
     }
 
-    /// Notes of drive itself about the agent, regardless of how much the agent printed.
+    /// Journals a warning of drive itself about the agent, regardless of how many notes the agent caused.
     fn warn(&self, text: &str) {
         self.journal(Note::Warning {
             text: text.to_owned(),
         });
     }
 
-    /// Most agents of a run have the same layers.
+    /// Journals the layers of isolation, unless they are known: most agents of a run have the same.
     fn layers(&self, layers: &[Layer]) {
         let known = &self.task.run.layers;
         let mut together = known.clone();
@@ -206,7 +206,7 @@ impl Notes<'_> {
     fn journal(&self, note: Note) {
         let number = self.count.get() + 1;
         self.count.set(number);
-        // The agent's own log has it too; a full disk ends the run at the next event that matters.
+        // The agent's own log contains it too; a full disk ends the run at its next important event.
         let _ = self.task.note(number, note);
     }
 

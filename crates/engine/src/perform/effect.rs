@@ -1,4 +1,4 @@
-//! Hands each effect to the method that performs it.
+//! Dispatches each effect to the method that performs it.
 
 use super::World;
 use super::merge::Merging;

@@ -14,7 +14,7 @@ use drive_core::ids::{CommitSha, EffectKey, PrNumber};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{EffectResult, ForgeAct, ForgeAnswer, LineRemark, Note, PostKey};
 
-/// The longest marker with the text around it.
+/// The maximum length of a marker with the text around it.
 const MARKER_ROOM: usize = 1024;
 
 impl World<'_> {
@@ -127,7 +127,7 @@ impl World<'_> {
     }
 }
 
-/// Where people read about the work of a run: its pull request.
+/// The address where people can read about a run's work: its pull request.
 pub(super) fn link<'a>(task: &Task<'a>) -> Option<&'a str> {
     let opened = task.run.work.pull_request.as_ref()?;
     (!opened.is_local()).then_some(opened.url.as_str())
@@ -141,7 +141,7 @@ fn status(passed: bool) -> StatusState {
     }
 }
 
-/// Journals that a write will wait for its turn, so that everybody can see what the run waits for.
+/// Journals that a write must wait for the rate limit, so that everybody can see why the run waits.
 fn note_limit(task: &Task<'_>, act: &ForgeAct, forge: &dyn Forge) -> Result<(), Problem> {
     if matches!(act, ForgeAct::Poll { .. }) {
         return Ok(());
@@ -152,18 +152,18 @@ fn note_limit(task: &Task<'_>, act: &ForgeAct, forge: &dyn Forge) -> Result<(), 
     }
 }
 
-/// Signs what is posted for one effect.
+/// Signs the posts of one effect.
 struct Signer<'a> {
     talk: &'a Conversation,
     task: &'a Task<'a>,
     pr: PrNumber,
-    /// What makes this post the same post when it is tried again.
+    /// The name that identifies the post when it is repeated.
     name: &'a str,
     secrets: &'a Secrets,
 }
 
 impl Signer<'_> {
-    /// The text within what a forge takes, and its hidden line.
+    /// The text, shortened to the forge's limit, and its hidden line.
     fn sign(&self, body: &str, surface: Surface, part: &str) -> (String, String) {
         let body = text::fit(&self.secrets.redact(body), text::BODY_CHARS - MARKER_ROOM);
         let claim = Claim {

@@ -1,8 +1,8 @@
-//! The line of a cruise: merges tasks one on another and moves the branch they land on.
+//! The line of a cruise: merges tasks one after another and moves the branch that they land on.
 //!
-//! The branch only ever moves to a commit whose tree was verified, from where it was expected, and
-//! never backwards. Where it has a remote, the remote decides: it moves first, by a push that the
-//! remote refuses if the branch is elsewhere, and the branch here follows.
+//! The branch only moves from the expected commit to one whose tree was verified, and never
+//! backwards. If it has a remote, the remote's branch moves first, by a push that the remote
+//! refuses if the branch is elsewhere, and the local branch follows.
 
 use super::World;
 use super::merge::MOST_FILES;
@@ -22,38 +22,38 @@ use drive_core::secrets::SecretPolicy;
 use drive_core::verify::Overall;
 use std::path::Path;
 
-/// The longest title that goes into the message of a merge.
+/// How many characters of a title go into a merge message.
 const TITLE_CHARS: usize = 200;
 
-/// What acts on a line, and for whom.
+/// The ports and data for actions on a line.
 pub struct Line<'a> {
     /// Version control.
     pub history: &'a dyn VersionControl,
-    /// The verifier; `None` where nothing is verified.
+    /// The verifier; `None` if nothing is verified.
     pub gate: Option<&'a dyn PromotionGate>,
-    /// What must not be published.
+    /// The policy on secrets.
     pub secrets: &'a SecretPolicy,
     /// The user's repository.
     pub repo: &'a Path,
     /// The run, for the trailer of merges.
     pub run: &'a RunId,
-    /// What a person wrote in its task.
+    /// The text that a person wrote in the task.
     pub said: Said,
-    /// The commit the run began at: commits before it are not checked for secrets if a
-    /// remote-tracking branch has them.
+    /// The commit where the run began: earlier commits are not checked for secrets if a
+    /// remote-tracking branch contains them.
     pub base: &'a CommitSha,
-    /// A newer commit of the branch that the work goes to.
+    /// A newer commit of the base branch.
     pub merged: Option<&'a CommitSha>,
     /// Asks to stop.
     pub cancel: &'a CancelToken,
 }
 
-/// What became of an act on a line.
+/// The result of an action on a line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OnLine {
     /// The answer for the run.
     pub answer: LineAnswer,
-    /// What a person should know.
+    /// A warning for people, if there is one.
     pub warning: Option<String>,
 }
 
@@ -66,7 +66,7 @@ impl From<LineAnswer> for OnLine {
     }
 }
 
-/// The note about a branch here that did not follow.
+/// The number of the note about a local branch that did not follow.
 const NOT_FOLLOWED: u32 = 0;
 
 impl World<'_> {
@@ -104,7 +104,7 @@ impl World<'_> {
 }
 
 impl Line<'_> {
-    /// Performs an act. Performing it again finds what was done.
+    /// Performs an action. A repetition finds what was done.
     pub fn act(&self, act: &LineAct) -> Result<OnLine, Problem> {
         match act {
             LineAct::BeginLine { line, at } => self.begin(line, at).map(OnLine::from),
@@ -140,7 +140,7 @@ impl Line<'_> {
         Place::Checkout(self.repo)
     }
 
-    /// Makes the branch. One that is further along is the same branch after some landings.
+    /// Creates the branch. A branch that is further along is the same one after some landings.
     fn begin(&self, line: &BranchAt, at: &CommitSha) -> Result<LineAnswer, Problem> {
         let there = match &line.remote {
             Some(remote) => self.remote_tip(remote, &line.branch)?,
@@ -176,7 +176,7 @@ impl Line<'_> {
         Ok(LineAnswer::LineBegun)
     }
 
-    /// Another process of drive may have made the branch since it was looked for.
+    /// Accepts a branch that another drive process created after it was looked up.
     fn made_meanwhile(
         &self,
         line: &BranchAt,
@@ -205,8 +205,8 @@ impl Line<'_> {
         .hint("pass `--branch` with another name, or rename the one that exists"))
     }
 
-    /// Merges the cars one on another, as if each landed by itself: the attributes of the merge
-    /// before it decide how the files of a car are merged.
+    /// Merges the cars one after another, as if each landed separately: the `.gitattributes` of the
+    /// merge before decide how a car's files are merged.
     fn assemble(&self, onto: &CommitSha, cars: &[CarOrder]) -> Result<LineAnswer, Problem> {
         let mut tip = onto.clone();
         let mut made: Vec<Coupled> = Vec::new();
@@ -251,7 +251,7 @@ impl Line<'_> {
         })
     }
 
-    /// An agent wrote the title: nothing in it acts on a forge, and no secret stays in it.
+    /// The merge message of a car. An agent wrote the title, so it is made inert and secrets are redacted.
     fn message(&self, car: &CarOrder) -> String {
         let words: Vec<&str> = car.title.split_whitespace().collect();
         let title: String = words.join(" ").chars().take(TITLE_CHARS).collect();
@@ -269,7 +269,7 @@ impl Line<'_> {
         let promotion = self.promotion(onto, commit, rules);
         let report = self.require_gate()?.judge(&promotion, self.cancel)?;
         if self.cancel.asked().is_some() && report.overall != Overall::Pass {
-            // What was cut short says nothing about the tree.
+            // An interrupted verification shows nothing about the tree.
             let what = "the verification was interrupted";
             return Err(Problem::new(Kind::Interrupted, what));
         }
@@ -298,8 +298,8 @@ impl Line<'_> {
         })
     }
 
-    /// Refuses a commit that is not what was verified, or that does not build on the branch. A commit's
-    /// id is made of its tree: a branch that is found at the commit has the verified tree.
+    /// Refuses a commit that is not the verified one or does not build on the branch. A commit id
+    /// covers its tree, so a branch at this commit has the verified tree.
     fn require_verified(
         &self,
         from: &CommitSha,
@@ -321,10 +321,10 @@ impl Line<'_> {
         )
     }
 
-    /// Moves the branch, unless it is elsewhere. A crash between the push and the move here is mended
-    /// by doing it again: the remote has the commit then, and the branch here follows.
+    /// Moves the branch, unless it is elsewhere. If a crash comes between the push and the local move, a
+    /// repetition completes it: the remote has the commit then, and the local branch follows.
     ///
-    /// `unheard` is asked last: the branch does not move while somebody stands against a task in it.
+    /// `unheard` is called last: the branch does not move while there are objections against a task in it.
     fn land_if(
         &self,
         line: &BranchAt,
@@ -348,10 +348,10 @@ impl Line<'_> {
                 None => self.advance(&line.branch, from, commit)?,
             }
         }
-        // What the branch is at counts, not what the move said.
+        // The branch's actual tip counts, not the result of the move.
         let answer = match self.tip(line)? {
             Some(tip) if tip == *commit => LineAnswer::CarsLanded,
-            // One that went on since has moved: whether the commit is in it is for whoever asked.
+            // The branch has moved on; the caller decides whether it contains the commit.
             tip => self.moved(from, tip)?,
         };
         let warning = if answer == LineAnswer::CarsLanded && line.remote.is_some() {
@@ -362,7 +362,7 @@ impl Line<'_> {
         Ok(OnLine { answer, warning })
     }
 
-    /// The branch is elsewhere: further along, or without what it had.
+    /// The answer about a branch that is elsewhere: further along, or without the expected commit.
     fn moved(&self, from: &CommitSha, tip: Option<CommitSha>) -> Result<LineAnswer, Problem> {
         let is_rewritten = match &tip {
             Some(tip) => !self.history.is_ancestor(self.place(), from, tip)?,
@@ -371,7 +371,7 @@ impl Line<'_> {
         Ok(LineAnswer::LineMoved { tip, is_rewritten })
     }
 
-    /// Moves a branch that only this repository has.
+    /// Moves a branch that exists only in this repository.
     fn advance(
         &self,
         branch: &BranchName,
@@ -406,8 +406,8 @@ impl Line<'_> {
         }
     }
 
-    /// Lets the branch here follow the remote's. One with other commits, or one that a checkout
-    /// shows, is the user's: it stays where it is, and so does one that they deleted.
+    /// Lets the local branch follow the remote's. A branch with other commits, or one that is checked out,
+    /// belongs to the user and stays; a branch that the user deleted is not created again.
     fn follow(&self, branch: &BranchName, to: &CommitSha) -> Result<Option<String>, Problem> {
         let Some(tip) = self.local_tip(branch)? else {
             return Ok(None);
@@ -427,7 +427,7 @@ impl Line<'_> {
         }))
     }
 
-    /// Refuses to push a commit that adds a secret. What cannot be checked is not pushed.
+    /// Refuses to push a commit that adds a secret, or that cannot be checked.
     fn require_no_secrets(&self, push: &Push) -> Result<(), Problem> {
         let patch = self
             .history
@@ -435,7 +435,7 @@ impl Line<'_> {
         self.secrets.require_clean(&patch)
     }
 
-    /// Where the branch is: on its remote, if it has one.
+    /// The tip of the branch: on its remote, if it has one.
     fn tip(&self, line: &BranchAt) -> Result<Option<CommitSha>, Problem> {
         match &line.remote {
             Some(remote) => self.remote_tip(remote, &line.branch),
@@ -443,7 +443,7 @@ impl Line<'_> {
         }
     }
 
-    /// Where a remote has a branch; its commits are here then.
+    /// The tip of a remote's branch, after fetching its commits.
     fn remote_tip(
         &self,
         remote: &RemoteName,
@@ -452,7 +452,7 @@ impl Line<'_> {
         self.history.fetch_branch(self.place(), remote, branch)
     }
 
-    /// Where a branch is here; `None` only where there is none.
+    /// The tip of a local branch; `None` only if the branch does not exist.
     fn local_tip(&self, branch: &BranchName) -> Result<Option<CommitSha>, Problem> {
         match self.history.resolve(self.place(), &branch.full()) {
             Ok(tip) => Ok(Some(tip)),

@@ -1,4 +1,4 @@
-//! Merges others' commits into a sandbox's branch.
+//! Merges other people's commits into a sandbox's branch.
 
 use super::World;
 use super::publish::branch_deleted;
@@ -10,10 +10,10 @@ use drive_core::run::{BranchAt, EffectResult, MergeWhen};
 use drive_core::sandbox::Sandbox;
 use std::path::PathBuf;
 
-/// How many files an answer names.
+/// How many files an answer lists.
 pub(super) const MOST_FILES: usize = 100;
 
-/// One merge: who asked, where, of what.
+/// One merge: its task, its sandbox and the merged branch.
 pub(super) struct Merging<'a> {
     pub(super) task: &'a Task<'a>,
     pub(super) sandbox: &'a Sandbox,
@@ -35,8 +35,8 @@ impl Merging<'_> {
 }
 
 impl World<'_> {
-    /// Merges. Doing it again finds the merge done, or in progress; what a killed attempt left
-    /// between the two is kept and done anew.
+    /// Merges. A repetition finds the merge done or in progress; if a killed attempt left anything
+    /// between the two, it is saved and the merge starts again.
     pub(super) fn integrate(
         &self,
         merging: &Merging<'_>,
@@ -52,7 +52,7 @@ impl World<'_> {
         let theirs = match (self.tip(place, from)?, &from.remote, published) {
             (Some(theirs), _, _) => theirs,
             (None, Some(remote), Some(_)) => return Err(branch_deleted(remote, &from.branch)),
-            // Nobody has such a branch any more: there is nothing to bring in.
+            // The branch no longer exists anywhere, so there is nothing to merge.
             (None, _, _) => return self.integrated(merging),
         };
         if let Some(published) = published
@@ -74,7 +74,7 @@ impl World<'_> {
         }
     }
 
-    /// Moves the sandbox to the other branch, after saving what that drops.
+    /// Moves the sandbox to the other branch, after saving the work that this drops.
     fn replaced(&self, merging: &Merging<'_>, theirs: &CommitSha) -> Result<EffectResult, Problem> {
         let kept = self.sandboxes.roll_back(merging.sandbox, theirs)?;
         let base_sha = self.base_of(merging, theirs);
@@ -110,7 +110,7 @@ impl World<'_> {
                     return Ok(result);
                 };
                 warnings.extend(rewritten);
-                // An agent that switched away has merged something else.
+                // An agent that switched branches merged something else.
                 if !self.history.is_ancestor(place, theirs, head_sha)? {
                     return Err(not_merged(merging));
                 }
@@ -125,7 +125,7 @@ impl World<'_> {
         let mut warnings = Vec::new();
         let state = self.history.state(place)?;
         if let Some(own) = &state.own {
-            // What others committed meanwhile is found with the next commit.
+            // Commits that others made meanwhile are found at the next commit.
             self.users_branch(merging.task, merging.sandbox, own, &mut warnings)?;
         }
         let head_sha = self.bring_to_branch(merging.sandbox, &state, &mut warnings)?;
@@ -143,8 +143,8 @@ impl World<'_> {
         })
     }
 
-    /// The newest commit that the work and the branch it goes to both have. Where that cannot be
-    /// told, what was known before holds.
+    /// The newest common commit of the work and the branch it goes to. If it cannot be determined,
+    /// the earlier one stays.
     fn base_of(&self, merging: &Merging<'_>, head: &CommitSha) -> Option<CommitSha> {
         let place = merging.place();
         let tip = self.tip(place, merging.base?).ok()??;

@@ -32,7 +32,7 @@ use drive_core::secrets::{SecretPolicy, redact_result};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// The number of the note about a sandbox that was mended; those of agents begin at 1.
+/// The number of the note about a repaired sandbox; the notes of agents begin at 1.
 const MENDED: u32 = 0;
 
 /// The ports that effects act on.
@@ -47,27 +47,27 @@ pub struct World<'a> {
     pub agents: &'a dyn AgentSource,
     /// Processes of earlier owners.
     pub processes: &'a dyn ProcessRunner,
-    /// Where pull requests live; `None` where the run opens none.
+    /// The forge of the pull requests; `None` if the run opens none.
     pub forge: Option<&'a Conversation>,
-    /// What judges before something is promoted; `None` where nothing is.
+    /// The gate before a promotion; `None` if nothing is verified.
     pub gate: Option<&'a dyn PromotionGate>,
-    /// How a person is told something at once; `None` where nobody wants to be.
+    /// The notifier; `None` if the user wants no notifications.
     pub notifier: Option<&'a dyn Notifier>,
-    /// Where each run has a folder for logs and private files.
+    /// The parent of each run's folder for logs and private files.
     pub runs_dir: PathBuf,
-    /// Whether agents may run without the kernel's help.
+    /// Whether agents may run without full isolation.
     pub isolation: IsolationMode,
-    /// What must not be published.
+    /// The policy on secrets.
     pub secrets: SecretPolicy,
     /// Observes effects and agents as they run.
     pub observer: &'a dyn Observer,
 }
 
-/// Watches a run. It is called from several threads.
+/// Observes a run. It is called from several threads.
 pub trait Observer: Sync {
     /// An effect begins.
     fn begun(&self, run: &RunId, key: &EffectKey, effect: &Effect);
-    /// An agent did something.
+    /// An agent reported an event.
     fn agent(&self, run: &RunId, key: &EffectKey, event: &AgentEvent);
     /// An effect has a result.
     fn ended(&self, run: &RunId, key: &EffectKey, result: &EffectResult);
@@ -114,8 +114,8 @@ impl Performer for World<'_> {
 }
 
 impl World<'_> {
-    /// Brings the state file of a phase up to date. It is for people and tools: a run does not depend
-    /// on it, so what cannot be written now is written at the next change.
+    /// Updates the state file of a phase. A run does not depend on this file for people and tools,
+    /// so a failed write is made up at the next change.
     fn write_phase(&self, run: &Run) {
         let Some(state) = phase_state(run) else {
             return;
@@ -159,7 +159,7 @@ impl World<'_> {
         })
     }
 
-    /// The sandbox may never have been made, or may be gone already: both are fine.
+    /// Removes a sandbox. It may never have been created, or be gone already.
     fn remove_sandbox(&self, task: &Task<'_>, id: &SandboxId) -> Result<EffectResult, Problem> {
         let Some(sandbox) = self.find_sandbox(task, id)? else {
             return Ok(EffectResult::SandboxRemoved {
@@ -175,8 +175,8 @@ impl World<'_> {
         Ok(EffectResult::SandboxRemoved { kept, branch })
     }
 
-    /// Commits of an agent that failed. They are safe on its branch even if this cannot be
-    /// determined.
+    /// The branch's tip after a failed agent. Its commits are safe on the branch, even if this
+    /// cannot be read.
     fn branch_tip(&self, task: &Task<'_>, sandbox: &Sandbox) -> Option<BranchTip> {
         let request = task.run.request.as_ref()?;
         let place = Place::Checkout(&request.repo);

@@ -1,4 +1,4 @@
-//! Promotes a commit: verifies it, then merges exactly what was verified.
+//! Promotes a commit: verifies it, then merges exactly the verified commit.
 
 use super::World;
 use super::reading::{Wanted, read};
@@ -15,11 +15,11 @@ use drive_core::run::{
 use drive_core::secrets::redact_comments;
 use drive_core::verify::promotable_by;
 
-/// What a journal keeps of each tail of a report.
+/// How many bytes of each tail of a report the journal stores.
 pub(super) const TAIL_BYTES: usize = 4 << 10;
 
 impl World<'_> {
-    /// Verifies a commit against what its base is now.
+    /// Verifies a commit against its base's current commit.
     pub(super) fn verify(
         &self,
         task: &Task<'_>,
@@ -46,7 +46,7 @@ impl World<'_> {
         Ok(EffectResult::Verified { base, report })
     }
 
-    /// Compares what a merge left on its base with what was verified. Another tree is verified now.
+    /// Compares the merged commit on the base with the verified tree. A different tree is verified now.
     pub(super) fn check_landed(
         &self,
         task: &Task<'_>,
@@ -57,7 +57,7 @@ impl World<'_> {
         let (onto, tree) = verified;
         let request = requested(task)?;
         let place = Place::Checkout(&request.repo);
-        // Brings the commit here, whoever made it.
+        // Fetches the commit, whoever made it.
         let tip = self.tip(place, base)?;
         let Some(sha) = landed.cloned().or(tip) else {
             return Err(gone(base));
@@ -66,13 +66,14 @@ impl World<'_> {
         let report = if found.tree == *tree {
             None
         } else if landed.is_none() {
-            // The tip may be somebody else's work.
+            // The tip may be another person's work.
             return Err(Problem::new(
                 Kind::NotMerged,
                 "the forge does not say which commit it made",
             ));
         } else {
-            // Against the base that was verified: its rules count, and all that came since.
+            // The commit is verified against the base of the first verification, whose rules count,
+            // so everything that came since is covered.
             let promotion = Promotion {
                 repo: &request.repo,
                 head: &sha,
@@ -103,7 +104,8 @@ impl World<'_> {
         })
     }
 
-    /// How many commits of the run end in the one that landed. A forge that rebases them keeps their messages.
+    /// The number of the run's commits with which the landed history ends. A forge that rebases
+    /// commits keeps their messages.
     fn landed_in_a_row(
         &self,
         task: &Task<'_>,
@@ -121,7 +123,7 @@ impl World<'_> {
         Ok(in_a_row(&ours, &there))
     }
 
-    /// What people wrote and think the last reading and the merge.
+    /// Reads the comments and objections that arrived between the last reading and the merge.
     fn unread(&self, task: &Task<'_>) -> Result<PollResult, Problem> {
         let Some(pr) = &task.run.work.pull_request else {
             return Ok(PollResult::default());
@@ -147,8 +149,8 @@ impl World<'_> {
         })
     }
 
-    /// Merges, unless something is not as it was verified. The forge itself holds the head, and the
-    /// local forge the base as well; for the others it is asked for right before.
+    /// Merges, unless something changed since the verification. The forge checks the head itself,
+    /// and the local forge also the base; on other forges the base is read right before the merge.
     pub(super) fn merge_verified(
         &self,
         task: &Task<'_>,
@@ -170,14 +172,14 @@ impl World<'_> {
         let request = requested(task)?;
         let place = Place::Checkout(&request.repo);
         let is_same = self.tip(place, base)?.as_ref() == Some(sha);
-        // What an earlier attempt merged has moved the base itself.
+        // If an earlier attempt merged, that itself moved the base.
         if !is_same && forge.fetch(pr)?.state != PrState::Merged {
             return Ok(ForgeAnswer::BaseMoved);
         }
         if forge.fetch(pr)?.state != PrState::Merged {
             self.require_approved(task, head, protected)?;
         }
-        // The last thing before each request to merge: whoever wrote until now is heard.
+        // The pull request is read right before each merge request, so that the latest comments count.
         let mut unheard = None;
         let mut go_ahead = || {
             let poll = self.read_before_merge(task.run, (talk, pr), head)?;
@@ -222,7 +224,7 @@ impl World<'_> {
         Ok(poll)
     }
 
-    /// The tasks that must not land, because of what their pull requests show now.
+    /// The tasks that must not land, because of the current state of their pull requests.
     pub(super) fn unheard(
         &self,
         task: &Task<'_>,
@@ -236,7 +238,7 @@ impl World<'_> {
                 (talk, offer.pull_request),
                 &offer.head,
             )?;
-            // Its run may have gone on while the pull request was read.
+            // Its run may have continued while the pull request was read.
             let run = task.require_run(&offer.run)?;
             if let Some(why) = against_landing(&run, &offer.head, &poll) {
                 held.push(HeldTask {
@@ -262,7 +264,8 @@ pub(super) fn requested<'a>(task: &Task<'a>) -> Result<&'a Request, Problem> {
         .ok_or_else(|| Problem::new(Kind::Internal, "the run has no request"))
 }
 
-/// With how many commits of a run what landed ends, both oldest first. One that matches none is made of all.
+/// The number of a run's commits with which the landed history ends; both are oldest first. If none
+/// matches, the landed commit contains all of them.
 fn in_a_row(ours: &[CommitSummary], there: &[CommitSummary]) -> usize {
     // A rebase leaves merges out.
     let ours = ours.iter().rev();

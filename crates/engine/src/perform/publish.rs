@@ -11,7 +11,7 @@ use drive_core::sandbox::Sandbox;
 
 pub(super) struct Expected<'a> {
     pub(super) head_sha: &'a CommitSha,
-    /// Whether the remote had the branch before.
+    /// Whether the branch was published before.
     pub(super) published: bool,
 }
 
@@ -48,7 +48,7 @@ impl World<'_> {
         }
     }
 
-    /// Refuses to push a commit that adds a secret. What cannot be checked is not pushed.
+    /// Refuses to push a commit that adds a secret, or that cannot be checked.
     fn require_no_secrets(
         &self,
         task: &Task<'_>,
@@ -64,7 +64,7 @@ impl World<'_> {
         self.secrets.require_clean(&patch)
     }
 
-    /// Opens the pull request, or finds the one that is open for the branch.
+    /// Opens the pull request, or finds the branch's open one.
     pub(super) fn open_pull_request(
         &self,
         task: &Task<'_>,
@@ -84,8 +84,8 @@ impl World<'_> {
         Ok(EffectResult::PullRequestOpened { pull_request })
     }
 
-    /// The description above the template that the base has. It is read from the base's tree: the
-    /// work may change it. One that cannot be read is left out.
+    /// The description combined with the base's template. The template is read from the base,
+    /// because the work may change it; an unreadable template is left out.
     fn with_template(&self, task: &Task<'_>, body: &str) -> String {
         let Some(request) = task.run.request.as_ref() else {
             return body.to_owned();
@@ -103,8 +103,8 @@ impl World<'_> {
     }
 }
 
-/// Whether a branch that a spawn finds on the remote is another's: it creates its branch, and pushes it
-/// once. A push that succeeded before its result was journaled left one of the run's own commits there.
+/// Whether a branch that a spawn finds on the remote belongs to somebody else. A spawn creates its branch and
+/// pushes it once; a push whose result was not journaled left one of the run's own commits there.
 fn is_others(task: &Task<'_>, remote_head: &CommitSha, wanted: &Expected<'_>) -> bool {
     let creates = match &task.run.flow {
         Flow::Spawn { .. } => !wanted.published,
@@ -114,7 +114,7 @@ fn is_others(task: &Task<'_>, remote_head: &CommitSha, wanted: &Expected<'_>) ->
     creates && remote_head != wanted.head_sha && !own.any(|sha| sha == remote_head)
 }
 
-/// The name of a new branch is taken, here or `on` a remote.
+/// The problem of a new branch whose name is taken, locally or `on` a remote.
 pub(crate) fn branch_exists(branch: &BranchName, on: Option<&RemoteName>) -> Problem {
     let place = on.map_or(String::new(), |remote| format!(" on `{remote}`"));
     Problem::new(
@@ -132,7 +132,7 @@ pub(super) fn refused(remote: &RemoteName, branch: &BranchName, reason: &str) ->
     .cause(reason)
 }
 
-/// Who deletes a branch means it: it is not made again behind their back.
+/// The problem of a branch that a person deleted on the remote. It is not created again against their will.
 pub(super) fn branch_deleted(remote: &RemoteName, branch: &BranchName) -> Problem {
     Problem::new(
         Kind::BranchDeleted,

@@ -1,4 +1,4 @@
-//! Puts a sandbox back on the run's branch after an agent strayed from it.
+//! Restores a sandbox to the run's branch after an agent changed it.
 
 use super::World;
 use super::work::is_pushed;
@@ -9,11 +9,11 @@ use drive_core::run::AgentJob;
 use drive_core::sandbox::{KeptWork, Sandbox};
 
 impl World<'_> {
-    /// Makes the sandbox show the commit under review and nothing else, before and after its
-    /// reviewer. Whatever the reviewer changed or committed is saved first.
+    /// Resets the sandbox to exactly the commit under review, before and after its reviewer.
+    /// Changes and commits of the reviewer are saved first.
     ///
-    /// Fails where somebody else moved the branch meanwhile: the sandbox shows their commits then, and
-    /// nobody can tell which tree was reviewed.
+    /// Fails if somebody else moved the branch meanwhile: the sandbox then shows their commits, and
+    /// it is unknown which tree was reviewed.
     pub(super) fn put_back(
         &self,
         task: &Task<'_>,
@@ -35,13 +35,13 @@ impl World<'_> {
         let Some(branch) = &sandbox.branch else {
             return Ok(());
         };
-        // What a person has here of a branch that is pushed is theirs.
+        // A person's local copy of a pushed branch is theirs.
         let tip = match self.history.users_tip(sandbox, head)? {
             Some(tip) if !is_pushed(task) => tip,
             Some(_) | None => return Ok(()),
         };
-        // The files may still be those of the commit before: left as they are, they would look like a
-        // change that takes the new commits back.
+        // The files may still be those of the earlier commit, and would then look like a change
+        // that reverts the new commits.
         let put_back = self.sandboxes.roll_back(sandbox, &tip);
         let moved = Problem::new(
             Kind::BranchMoved,
@@ -59,7 +59,7 @@ impl World<'_> {
     }
 }
 
-/// A warning for people about what a reviewer left.
+/// A warning that a reviewer changed the sandbox.
 pub(super) fn strayed(job: &AgentJob, kept: &KeptWork) -> String {
     format!(
         "the {} `{}` changed the sandbox; its changes are saved as `{}`, and the sandbox was put back",

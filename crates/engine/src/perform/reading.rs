@@ -1,4 +1,4 @@
-//! Reads a pull request: its state, what people wrote and think, and whose word counts.
+//! Reads a pull request: its state, comments, approvals and objections, and which of them count.
 
 use crate::forge::Conversation;
 use crate::ports::{Polled, Since};
@@ -10,10 +10,10 @@ use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Approved, Flow, IgnoredComment, Objected, PollResult, Run, is_same_cruise};
 use drive_core::time::Timestamp;
 
-/// What is to be read.
+/// The parts of a pull request to read.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
-    /// From when on; `None` is everything.
+    /// The time to read from; `None` reads everything.
     pub(super) since: Option<Timestamp>,
     /// Whether approvals and requests for changes are read even if no review changed.
     pub(super) opinions: bool,
@@ -33,9 +33,9 @@ pub(super) fn read(
     if let Some(head) = wanted.checks {
         match talk.forge.checks(pr, head) {
             Ok(checks) => found.checks = Some(checks),
-            // A token that may not read them cannot do so later either.
+            // A token without this permission will not have it later either.
             Err(problem) if is_forbidden(&problem) => found.unchecked = Some(problem.to_string()),
-            // What people wrote is heard all the same.
+            // People's comments are read nevertheless.
             Err(problem) => found.missing = Some(format!("checks: {problem}")),
         }
     }
@@ -45,7 +45,7 @@ pub(super) fn read(
     {
         found.queued = talk.forge.is_queued(pr, head).ok();
     }
-    // What people wrote comes last: nothing else takes time after it.
+    // Comments are read last, so that nothing after them takes time.
     let polled = talk.poll(pr, Since(since))?;
     let mut sorted = Sorted::sort(talk, run, pr, &polled);
     if wanted.opinions || polled.comments.iter().any(approval::is_verdict) {
@@ -69,15 +69,15 @@ fn is_forbidden(problem: &Problem) -> bool {
     matches!(problem.kind, Kind::ForgeForbidden | Kind::ForgeNotFound)
 }
 
-/// Comments by whether their author is trusted.
+/// Comments, split by whether their author is trusted.
 struct Sorted {
     comments: Vec<Comment>,
     ignored: Vec<IgnoredComment>,
     /// The names of this run's own posts.
     answered: Vec<String>,
-    /// Whether everything could be judged.
+    /// Whether every author could be judged.
     is_settled: bool,
-    /// Whose permission the forge did not tell.
+    /// The author whose permission the forge did not report.
     unknown: Option<String>,
 }
 
@@ -125,7 +125,7 @@ impl Sorted {
         sorted
     }
 
-    /// Which approvals and requests for changes count.
+    /// Decides which approvals and requests for changes count.
     fn weigh(
         &mut self,
         talk: &Conversation,
@@ -169,7 +169,7 @@ impl Sorted {
         }
     }
 
-    /// Where the next poll starts. A comment that could not be judged yet is read again.
+    /// The start of the next poll. A comment whose author could not be judged is read again.
     fn next(&self, since: Option<Timestamp>, polled: &Polled) -> Option<Timestamp> {
         if self.is_settled {
             polled.next.0

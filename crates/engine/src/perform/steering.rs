@@ -1,4 +1,4 @@
-//! Steering files: tells a run which ones it changes, and keeps them from being merged unseen.
+//! Steering files: records which ones a run changes, and keeps them from being merged without approval.
 
 use super::World;
 use crate::executor::Task;
@@ -10,11 +10,11 @@ use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Flow, Note};
 use drive_core::steering::{named, steering_files};
 
-/// The number of this note; that of a mended sandbox is 0, and no agent runs meanwhile.
+/// The number of this note. The note about a repaired sandbox has 0, and no agent runs at the same time.
 const STEERING: u32 = 1;
 
 impl World<'_> {
-    /// Journals which steering files the branch changes, where that is news.
+    /// Journals which steering files the branch changes, if that is new.
     pub(super) fn note_steering(
         &self,
         task: &Task<'_>,
@@ -29,8 +29,8 @@ impl World<'_> {
         task.note(STEERING, Note::Steering { files })
     }
 
-    /// Refuses to promote protected files that no person approved. The forge is asked at this moment:
-    /// an earlier approval is not believed. An approval counts for the very commit it was given for.
+    /// Refuses to promote protected files without a person's approval. The approvals are read from
+    /// the forge now, and each counts only for its own commit.
     pub(super) fn require_approved(
         &self,
         task: &Task<'_>,

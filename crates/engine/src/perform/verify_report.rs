@@ -1,4 +1,4 @@
-//! Reports a verification on the commit that was verified.
+//! Reports a verification on the verified commit.
 
 use super::World;
 use super::forge::link;
@@ -9,7 +9,8 @@ use drive_core::ids::CommitSha;
 use drive_core::verify::{Verification, render};
 
 impl World<'_> {
-    /// Sets `drive/verify`, which a base may require. That it cannot be set changes no verdict.
+    /// Sets the check `drive/verify`, which a base may require. A failure to set it does not change
+    /// the verdict.
     pub(super) fn report_verification(
         &self,
         task: &Task<'_>,

@@ -1,4 +1,4 @@
-//! Collects what an agent left in its sandbox.
+//! Collects the work that an agent left in its sandbox.
 
 use super::World;
 use super::publish::branch_exists;
@@ -13,24 +13,24 @@ use drive_core::run::{ChangedLines, EffectResult, Flow, RoundStep, Run, Stage};
 use drive_core::sandbox::{Lifetime, Sandbox};
 use std::path::Path;
 
-/// How much of a change one reviewer is shown; of a longer one, each sees a part.
+/// How many bytes of a change one reviewer gets; a longer change is divided among several.
 const DIFF_BYTES: usize = 128 * 1024;
 /// The longest diff since the last review.
 const SINCE_BYTES: usize = 64 * 1024;
-/// Of how many files and hunks the changed lines are told.
+/// The maximum numbers of files and hunks whose changed lines are reported.
 const MEASURED_FILES: usize = 300;
 const MEASURED_HUNKS: usize = 1_000;
-/// How long a file may be that a run reads.
+/// The maximum size of a file that a run reads, in bytes.
 const FILE_BYTES: u64 = 4 * 1024 * 1024;
-/// Where a repository says which of its files nobody writes.
+/// The file in which a repository marks files that nobody writes.
 const ATTRIBUTES: &str = ".gitattributes";
 const SHORT: usize = 8;
 /// How many names are tried before a person is asked for one.
 const MOST_NAMES: u32 = 50;
 
 impl World<'_> {
-    /// Commits leftovers and tells what the run's branch holds. Doing it again finds nothing left
-    /// to commit, and tells the same.
+    /// Commits uncommitted changes and reports the commits of the run's branch. A repetition finds
+    /// nothing to commit, and reports the same.
     pub(super) fn commit_work(
         &self,
         task: &Task<'_>,
@@ -38,8 +38,8 @@ impl World<'_> {
         message: &str,
         since: &[CommitSha],
     ) -> Result<EffectResult, Problem> {
-        // A folder that is missing right after its only agent is that agent's doing, and so part of
-        // its work. One that outlives its agents is not theirs to remove.
+        // If the folder is missing right after its only agent, the agent removed it as part of its
+        // work. A persistent sandbox is restored instead.
         let mut sandbox = self.known_sandbox(task, id)?;
         if task.claimed.attempt > 1 || sandbox.lifetime == Lifetime::Persistent {
             sandbox = self.require_sandbox(task, id)?;
@@ -71,7 +71,7 @@ impl World<'_> {
         let head_sha = self.bring_to_branch(&sandbox, &work.state, &mut warnings)?;
         let is_astray = work.state.in_progress.is_some() || work.state.branch != sandbox.branch;
         let kind = task.run.request.as_ref().map(|request| &request.kind);
-        // Others work in the sandbox of a phase next. That of a spawn is removed.
+        // Other agents work in a phase's sandbox next; a spawn's sandbox is removed.
         if is_astray && kind.is_some_and(|kind| kind.phase_terms().is_some()) {
             let kept = self.sandboxes.roll_back(&sandbox, &head_sha)?;
             warnings.extend(kept.map(|kept| {
@@ -90,7 +90,7 @@ impl World<'_> {
             )
         };
         if !builds_on_base {
-            // A person may have rewritten the branch before: then the run continues from there.
+            // A person may have rewritten the branch earlier: then the run continues from their commits.
             let begun = task.run.work.head_sha.as_ref().unwrap_or(base);
             let is_theirs = begun != base && self.history.is_ancestor(place, begun, &head_sha)?;
             if !is_theirs {
@@ -108,8 +108,8 @@ impl World<'_> {
         })
     }
 
-    /// Which lines changed since a commit; `None` where that is not known, such as for a commit that is
-    /// gone. It is a measurement: nothing fails for want of it.
+    /// The lines changed since a commit; `None` if unknown, for example because the commit is gone.
+    /// This is only a measurement, so it never fails.
     fn changed_lines(
         &self,
         place: Place<'_>,
@@ -120,7 +120,7 @@ impl World<'_> {
         Some(lines_of(since, change))
     }
 
-    /// Makes the messages of the agent's own commits inert; tells how many were not.
+    /// Makes the messages of the agent's own commits inert. Returns how many were changed.
     pub(super) fn make_messages_inert(
         &self,
         task: &Task<'_>,
@@ -143,9 +143,9 @@ impl World<'_> {
         }))
     }
 
-    /// Looks whether the user's branch could follow. Where it is pushed to a remote, what a person has
-    /// of it here is theirs. Where it is not, it is what the pull request shows: commits of theirs are
-    /// merged, and a checkout of it is waited for.
+    /// Checks whether the user's branch could follow. If the run's branch is pushed to a remote,
+    /// the local branch is the user's. Otherwise it is what the pull request shows: new commits on
+    /// it are merged, and if it is checked out, drive waits.
     pub(super) fn users_branch(
         &self,
         task: &Task<'_>,
@@ -189,8 +189,8 @@ impl World<'_> {
         }
     }
 
-    /// What is told of a branch that no longer contains its base commit. One whose existing commits
-    /// were replaced is refused: it would undo what others did.
+    /// A warning about a branch that no longer contains its base commit. A branch whose existing
+    /// commits were replaced is refused, because it would revert other people's work.
     fn rewritten(
         &self,
         sandbox: &Sandbox,
@@ -219,7 +219,7 @@ impl World<'_> {
         .hint("its work is saved when the sandbox is removed: `drive kept list`"))
     }
 
-    /// One file of a commit.
+    /// Reads one file of a commit.
     pub(super) fn read_file(
         &self,
         task: &Task<'_>,
@@ -237,8 +237,8 @@ impl World<'_> {
         Ok(EffectResult::FileRead { text })
     }
 
-    /// One file of a commit that is written back: as it stands, or not at all. A link, other bytes than
-    /// UTF-8 and what would be redacted on the way cannot be.
+    /// A file of a commit that will be written back: unchanged, or not at all. A link, a file that
+    /// is not UTF-8, and text that would be redacted cannot be written back.
     fn exact_file(
         &self,
         place: Place<'_>,
@@ -254,8 +254,8 @@ impl World<'_> {
         Ok(text.filter(is_exact))
     }
 
-    /// What the branch changes, and what it changed since a commit, within what an agent can be told.
-    /// That commit may be gone, where somebody rewrote the branch.
+    /// The changes of the branch, and the changes since a commit, as far as an agent can be shown
+    /// them. That commit may be gone if somebody rewrote the branch.
     pub(super) fn read_diff(
         &self,
         task: &Task<'_>,
@@ -288,9 +288,8 @@ impl World<'_> {
         })
     }
 
-    /// The wanted name, or, where no person asked for it, the first one with a number behind it that
-    /// is free here and on the remote. A
-    /// branch of an earlier attempt of this run is its sandbox's, which then exists already.
+    /// Chooses the wanted name or, unless a person asked for it, the first numbered name that is free locally
+    /// and on the remote. If an earlier attempt of this run created the branch, its sandbox exists already.
     pub(super) fn choose_branch(
         &self,
         task: &Task<'_>,
@@ -332,7 +331,7 @@ impl World<'_> {
     }
 
     /// The tip of the run's branch. If the agent switched to another branch or to none, its commits
-    /// are moved to the run's branch, as long as that is a fast-forward.
+    /// are moved to the run's branch, if that is a fast-forward.
     pub(super) fn bring_to_branch(
         &self,
         sandbox: &Sandbox,
@@ -376,7 +375,7 @@ pub(super) fn is_pushed(task: &Task<'_>) -> bool {
 fn describe_nested(nested: &NestedRepository) -> String {
     let path = nested.path.display();
     if nested.is_committed {
-        format!("`{path}` was a repository of its own: its files are committed, its history is not")
+        format!("`{path}` was a nested repository: its files are committed, its history is not")
     } else {
         format!("`{path}` is a clone: it is not committed")
     }
@@ -390,7 +389,7 @@ fn describe_large(file: &LargeFile) -> String {
     )
 }
 
-/// Which lines a change since a commit touches.
+/// The lines that the changes since a commit touch.
 fn lines_of(since: &CommitSha, change: Change) -> ChangedLines {
     let (files, is_cut) = change.into_edits(MEASURED_FILES, MEASURED_HUNKS);
     ChangedLines {
@@ -400,7 +399,7 @@ fn lines_of(since: &CommitSha, change: Change) -> ChangedLines {
     }
 }
 
-/// Whether the run makes a suggestion in a file.
+/// Whether the run is applying a suggestion to a file.
 fn is_applying(run: &Run) -> bool {
     let Flow::Phase { phase } = &run.flow else {
         return false;

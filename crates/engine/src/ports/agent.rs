@@ -21,24 +21,23 @@ pub struct AgentRequest {
     pub domain: Option<String>,
     /// The prompt.
     pub prompt: String,
-    /// The prompt's inputs as JSON, for programs: task, comments, diff base and pull request.
-    /// `DRIVE_INPUT` names its file.
+    /// The prompt's inputs as JSON, for `command` agents: task, comments, diff base and pull
+    /// request. `DRIVE_INPUT` names its file.
     pub input: Option<String>,
-    /// The form of its last message. A CLI with an option for that is asked for it.
+    /// The form of its last message, which is requested from a CLI that has an option for it.
     pub answer: AnswerForm,
-    /// The sandbox it works in. A folder below `scratch` is made when it is missing.
+    /// The sandbox it works in. If it is below `scratch`, it is created if missing.
     pub sandbox: PathBuf,
-    /// The repository's common git folder; its hooks and its configuration are never writable.
+    /// The repository's common git directory; its hooks and its configuration are never writable.
     pub git_dir: Option<PathBuf>,
-    /// A folder of this run outside the sandbox, for the agent's redacted log, and for its private
-    /// home and temporary folder, until [`AgentSource::tidy`] removes those.
+    /// A folder of this run outside the sandbox. It contains the agent's redacted log, and its
+    /// private home and temporary folder until [`AgentSource::tidy`] removes those.
     pub scratch: PathBuf,
-    /// The model, when the caller overrides the settings.
+    /// The model, if the caller overrides the settings.
     pub model: Option<String>,
     /// The conversation to resume.
     pub resume: Option<Session>,
-    /// The repository's instructions for agents, as they were at the base. Agents read them as
-    /// text.
+    /// The repository's instructions for agents at the base, which agents get as text.
     pub instructions: Vec<InstructionFile>,
     /// The limits.
     pub limits: Limits,
@@ -48,7 +47,7 @@ pub struct AgentRequest {
     pub held: Vec<PathBuf>,
     /// Maximum number of permission requests.
     pub max_escalations: u32,
-    /// Refuse to run it without the kernel's help.
+    /// Whether to refuse to run it without full isolation.
     pub isolation: IsolationMode,
 }
 
@@ -61,7 +60,7 @@ pub struct InstructionFile {
     pub text: String,
 }
 
-/// The names of files that tell agents what to do. Reviewers hold a change against them.
+/// The names of files with instructions for agents. Reviewers check changes against them.
 pub const INSTRUCTION_FILES: [&str; 4] = ["CLAUDE.md", "AGENTS.md", "GEMINI.md", "CONTRIBUTING.md"];
 
 /// Facts about an installed agent.
@@ -69,11 +68,11 @@ pub const INSTRUCTION_FILES: [&str; 4] = ["CLAUDE.md", "AGENTS.md", "GEMINI.md",
 pub struct AgentVersion {
     /// The adapter that runs the agent.
     pub kind: AgentKind,
-    /// The program that would be started.
+    /// The program that would run.
     pub program: PathBuf,
-    /// Its version, where it has one.
+    /// Its version, if it reports one.
     pub version: Option<String>,
-    /// Set when that version is not one the adapter was verified with; names those that are.
+    /// A warning if the adapter was not verified with this version; it names the verified ones.
     pub warning: Option<String>,
 }
 
@@ -82,25 +81,25 @@ pub trait Agent: Send + Sync {
     /// Its name in the settings.
     fn name(&self) -> &str;
 
-    /// Whether it is installed, and in which version. Starts it, briefly, without work, secrets or
-    /// network.
+    /// Checks whether it is installed, and in which version. This briefly starts it, without work,
+    /// secrets or network.
     fn check(
         &self,
         isolation: IsolationMode,
         cancel: &CancelToken,
     ) -> Result<AgentVersion, Problem>;
 
-    /// Whether it is told by itself what the repository's instruction files say. Reviewers that are
-    /// not get them in their prompt.
+    /// Whether it gets the repository's instruction files without drive's prompt. Other reviewers
+    /// get them in their prompt.
     fn takes_instructions(&self) -> bool {
         false
     }
 
-    /// Lets it do one job, to its end.
+    /// Runs one job to its end.
     ///
-    /// `started` is called before the agent executes its first instruction. Events are redacted,
-    /// in order, and bounded in size; the outcome is what the agent's own terminal event says, and
-    /// an error is what kept it from running at all.
+    /// `started` is called before the agent executes its first instruction. Events are redacted, in
+    /// order, and limited in size. The outcome follows from the agent's own terminal event; an
+    /// error means that the agent could not run at all.
     fn run(
         &self,
         request: &AgentRequest,
@@ -112,10 +111,10 @@ pub trait Agent: Send + Sync {
 
 /// Agents by their name in the settings.
 pub trait AgentSource: Send + Sync {
-    /// The agent of that name; a problem that lists the names when there is none.
+    /// The agent of this name; the problem for an unknown name lists the known ones.
     fn agent(&self, name: &str) -> Result<Box<dyn Agent>, Problem>;
 
-    /// Removes the private folders that agents left in a scratch folder, or in those right below a
-    /// run's folder. Their processes are gone by then; fine when there are none.
+    /// Removes the private folders that agents left in a scratch folder, or in those directly below
+    /// a run's folder. Their processes have ended by then.
     fn tidy(&self, folder: &Path);
 }

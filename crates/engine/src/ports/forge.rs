@@ -17,7 +17,7 @@ pub struct NewPullRequest {
     pub body: String,
     /// The branch with the work, already pushed.
     pub branch: BranchName,
-    /// The branch it goes to.
+    /// The base branch.
     pub base: BranchName,
     /// Whether it opens as a draft.
     pub draft: bool,
@@ -25,13 +25,13 @@ pub struct NewPullRequest {
 
 /// Text to post, with its hidden marker.
 ///
-/// The marker ends up hidden in the posted text. It is unique to this very post: asking twice with
-/// the same marker posts once, however often an answer was lost on the way.
+/// The marker is hidden in the posted text and unique to the post: a repeated request with the same
+/// marker posts only once, even if its answer was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Post<'a> {
     /// The visible text.
     pub body: &'a str,
-    /// The whole hidden comment, such as `<!-- drive:… -->`.
+    /// The complete hidden comment, such as `<!-- drive:… -->`.
     pub marker: &'a str,
 }
 
@@ -40,29 +40,30 @@ pub struct Post<'a> {
 pub struct LineComment<'a> {
     /// The file, relative to the root.
     pub path: &'a str,
-    /// Line in the new version of the file, counted from one; the last one of several.
+    /// Line in the new version of the file, counted from one; the last one if there are several.
     pub line: u64,
-    /// The first line, where it is about several. A forge without such comments puts it there.
+    /// The first line, if the remark covers several. A forge without multi-line comments puts the
+    /// comment on it.
     pub start_line: Option<u64>,
     /// The comment.
     pub post: Post<'a>,
 }
 
-/// A review without a verdict of its own: a body and remarks on lines.
+/// A review without the forge's own verdict: a body and remarks on lines.
 ///
 /// The account that opened a pull request cannot request changes on it, so a verdict is text plus a
 /// [`CommitStatus`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewReview<'a> {
-    /// The commit it was given on.
+    /// The reviewed commit.
     pub head: &'a CommitSha,
-    /// The body; its marker proves the whole review.
+    /// The body; its marker identifies the whole review.
     pub post: Post<'a>,
-    /// Remarks on lines. One that the diff does not reach is kept in the body instead.
+    /// Remarks on lines. A remark on a line outside of the diff goes into the body.
     pub lines: &'a [LineComment<'a>],
 }
 
-/// Something of ours that now stands on the forge.
+/// A post of ours on the forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
     /// The comment, with its surface and the forge's id.
@@ -71,28 +72,28 @@ pub struct Posted {
     pub url: Option<String>,
 }
 
-/// A review of ours that now stands on the forge.
+/// A review of ours on the forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostedReview {
     /// The body of the review.
     pub review: Posted,
-    /// Its remarks on lines, those that the diff reaches.
+    /// Its remarks on lines, without those that went into the body.
     pub lines: Vec<CommentRef>,
 }
 
-/// From when changes are wanted, by the forge's clock; `None` is from the beginning.
+/// The time from which changes are wanted, by the forge's clock; `None` reads from the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Since(pub Option<Timestamp>);
 
-/// The changes that a poll found. They may repeat what an earlier poll brought: the ledger dedupes
-/// by key.
+/// The changes that a poll found. They may repeat changes of an earlier poll: the ledger removes
+/// duplicates by key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Polled {
     /// Comments of the watched pull requests, all three surfaces, oldest change first.
     pub comments: Vec<Comment>,
     /// Watched pull requests that changed; `mergeable` is not filled in.
     pub pull_requests: Vec<PullRequest>,
-    /// The start of the next poll. Store it only once everything here is safe.
+    /// The start of the next poll. Store it only after the changes are stored.
     pub next: Since,
     /// The part that could not be read this time; the next poll reads it.
     pub missing: Option<String>,
@@ -122,7 +123,7 @@ impl StatusState {
     }
 }
 
-/// A commit status. The newest of a context counts.
+/// A commit status. The newest one of each context counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommitStatus<'a> {
     /// The context of the status, such as `drive/review`.
@@ -131,11 +132,11 @@ pub struct CommitStatus<'a> {
     pub state: StatusState,
     /// A short description; a forge may truncate it.
     pub description: &'a str,
-    /// Where people read more.
+    /// An address with more details, for people.
     pub url: Option<&'a str>,
 }
 
-/// A report of drive about a commit: a check run where the forge permits it, else a status. Name,
+/// A report of drive about a commit: a check run if the forge permits it, else a status. Name,
 /// commit and id identify it: posting it again updates it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckReport<'a> {
@@ -143,20 +144,20 @@ pub struct CheckReport<'a> {
     pub name: &'a str,
     /// Identifies this report among others of the same name, such as the id of a run.
     pub id: &'a str,
-    /// The state; a pending one is changed once the result is there.
+    /// The state. A pending one is updated when the result is known.
     pub state: StatusState,
     /// The result in one line; a forge may truncate it.
     pub title: &'a str,
-    /// The whole report in Markdown. A status has no room for it.
+    /// The complete report in Markdown. A status cannot contain it.
     pub body: &'a str,
-    /// Places in files. A status has no room for them.
+    /// Places in files. A status cannot contain them.
     pub annotations: &'a [Annotation],
     /// A link to more details, for people.
     pub url: Option<&'a str>,
 }
 
 impl<'a> CheckReport<'a> {
-    /// The same as a status.
+    /// The report as a commit status.
     pub fn as_status(&self) -> CommitStatus<'a> {
         CommitStatus {
             context: self.name,
@@ -176,10 +177,10 @@ pub enum Reported {
     Status,
 }
 
-/// A small answer to a comment.
+/// A reaction to a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
-    /// 👀: seen, work begins.
+    /// 👀: drive saw the comment and begins work.
     Eyes,
     /// The 👍 reaction.
     ThumbsUp,
@@ -190,18 +191,18 @@ pub enum Reaction {
 /// The outcome of an attempt to merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeOutcome {
-    /// Merged, now or by an earlier attempt.
+    /// Merged, by this or an earlier attempt.
     Merged {
         /// The merge commit, if the forge reports it.
         sha: Option<CommitSha>,
     },
-    /// The head is not the expected one: what was verified is not what would be merged.
+    /// The head is not the expected one, so it is not the verified commit.
     HeadMoved,
-    /// The base is not the expected one: what would be merged was verified with another base.
+    /// The base is not the expected one, so the commit was verified with another base.
     BaseMoved,
-    /// It waits in the forge's merge queue, which merges it later, onto whatever its base is then.
+    /// It waits in the forge's merge queue, which later merges it into the base of that time.
     Queued,
-    /// Whoever asked for it took it back before it was sent.
+    /// The caller withdrew the request before it was sent.
     Stopped,
     /// The forge does not allow it now.
     Refused {
@@ -210,49 +211,49 @@ pub enum MergeOutcome {
     },
 }
 
-/// Says right before a merge is sent whether it still may be.
+/// Decides right before a merge is sent whether it still may be.
 pub type GoAhead<'a> = dyn FnMut() -> Result<bool, Problem> + 'a;
 
-/// A place where pull requests live. One value serves one repository.
+/// A forge with pull requests. One value serves one repository.
 ///
-/// Every call may be repeated: what exists is found and returned, never created twice.
+/// Every call may be repeated: an existing object is found and returned, never created twice.
 pub trait Forge: Send + Sync {
-    /// Opens a pull request, or returns the open one of that branch.
+    /// Opens a pull request, or returns the branch's open one.
     fn open(&self, new: &NewPullRequest) -> Result<PullRequest, Problem>;
-    /// The newest pull request of a branch, whatever its state.
+    /// The newest pull request of a branch, in any state.
     fn find(&self, branch: &BranchName) -> Result<Option<PullRequest>, Problem>;
-    /// One pull request, with `mergeable` where the forge knows it.
+    /// One pull request, with `mergeable` if the forge knows it.
     fn fetch(&self, pr: PrNumber) -> Result<PullRequest, Problem>;
-    /// Reads the changes of the watched pull requests. A hundred cost as many requests as one.
+    /// Reads the changes of the watched pull requests. Reading a hundred takes as many requests as
+    /// reading one.
     fn poll(&self, watched: &[PrNumber], since: Since) -> Result<Polled, Problem>;
-    /// The approvals and requests for changes that stand.
+    /// The standing approvals and requests for changes.
     fn opinions(&self, pr: PrNumber) -> Result<Opinions, Problem>;
-    /// The checks of `head`, the newest commit of `pr`, with those that its base requires. An error
-    /// where a part of them could not be read: what is missing here was not reported.
+    /// The checks of `head`, the newest commit of `pr`, with those that its base requires. Returns
+    /// an error if a part could not be read, so that a missing check was really not reported.
     fn checks(&self, pr: PrNumber, head: &CommitSha) -> Result<Checks, Problem>;
-    /// Reads the permission of a login here. Unknown people may do nothing; an error is not an
-    /// answer.
+    /// Reads the permission of a login. Unknown people have none; an error is not an answer.
     fn permission(&self, login: &str) -> Result<Permission, Problem>;
     /// Posts in the conversation.
     fn post(&self, pr: PrNumber, post: Post<'_>) -> Result<Posted, Problem>;
     /// Posts a review with remarks on lines.
     fn review(&self, pr: PrNumber, review: &NewReview<'_>) -> Result<PostedReview, Problem>;
-    /// Answers a comment: in its thread where it has one, else in the conversation.
+    /// Replies to a comment: in its thread if it has one, else in the conversation.
     fn reply(&self, pr: PrNumber, to: CommentRef, post: Post<'_>) -> Result<Posted, Problem>;
-    /// Resolves the thread of an inline comment. Other surfaces have none: nothing happens.
+    /// Resolves the thread of an inline comment. Does nothing on other surfaces, which have no threads.
     fn resolve(&self, pr: PrNumber, comment: CommentRef) -> Result<(), Problem>;
-    /// Replaces the text of a comment of ours, marker included.
+    /// Replaces the text of our own comment, including its marker.
     fn edit(&self, pr: PrNumber, comment: CommentRef, post: Post<'_>) -> Result<(), Problem>;
-    /// Says something about a commit.
+    /// Sets a status of a commit.
     fn set_status(&self, sha: &CommitSha, status: &CommitStatus<'_>) -> Result<(), Problem>;
-    /// Reports a result of drive's own about a commit.
+    /// Reports a result of drive on a commit.
     fn report_check(&self, sha: &CommitSha, report: &CheckReport<'_>) -> Result<Reported, Problem>;
     /// Reacts to a comment.
     fn react(&self, pr: PrNumber, comment: CommentRef, reaction: Reaction) -> Result<(), Problem>;
-    /// Merges exactly the expected head, into the expected base where one is given, or does not
-    /// merge. A forge that cannot hold the base ignores it: its caller asks right before.
+    /// Merges exactly the expected head, into the expected base if one is given, or does not merge.
+    /// A forge that cannot check the base ignores it; its caller reads the base right before.
     ///
-    /// `go_ahead` is asked after every wait and every reading, as the last thing before each attempt.
+    /// `go_ahead` is called right before each attempt, after every wait and every read.
     fn merge_if(
         &self,
         pr: PrNumber,
@@ -260,7 +261,7 @@ pub trait Forge: Send + Sync {
         expected_base: Option<&CommitSha>,
         go_ahead: &mut GoAhead<'_>,
     ) -> Result<MergeOutcome, Problem>;
-    /// Merges as [`merge_if`](Self::merge_if) does, without a last question.
+    /// Merges as [`merge_if`](Self::merge_if) does, without a last check.
     fn merge(
         &self,
         pr: PrNumber,
@@ -274,22 +275,21 @@ pub trait Forge: Send + Sync {
         let _ = (pr, head);
         Ok(false)
     }
-    /// Ends the draft state. One that is ready stays ready.
+    /// Ends the draft state. A pull request that is ready stays ready.
     fn mark_ready(&self, pr: PrNumber) -> Result<(), Problem>;
     /// Replaces the description.
     fn update_body(&self, pr: PrNumber, body: &str) -> Result<(), Problem>;
-    /// Closes without a merge. One that is closed stays closed.
+    /// Closes without a merge. A closed pull request stays closed.
     fn close(&self, pr: PrNumber) -> Result<(), Problem>;
-    /// Whether a run could publish here, found out with one real request cycle. A forge without
-    /// accounts is always ready.
+    /// Whether a run could publish here, determined with real requests. A forge without accounts is
+    /// always ready.
     fn preflight(&self, _intent: Option<&Intent>) -> Result<Readiness, Problem> {
         Ok(Readiness::default())
     }
-    /// When a write that is asked for now will be sent, if that is more than a moment ahead: the
-    /// forge takes only so many.
+    /// When a write would be sent that is requested now, if the rate limit delays it.
     fn writes_wait_until(&self) -> Option<Timestamp> {
         None
     }
-    /// The requests that are left; `None` if the forge does not count them.
+    /// The remaining requests; `None` if the forge does not limit them.
     fn budget(&self) -> Result<Option<RequestBudget>, Problem>;
 }

@@ -2,8 +2,8 @@ use crate::CancelToken;
 use drive_core::Problem;
 use drive_core::run::Notice;
 
-/// Tells a person something at once.
+/// Notifies a person.
 pub trait Notifier: Sync {
-    /// Hands a notice over, within a deadline. It is never repeated, whatever comes of it.
+    /// Sends a notice, within a deadline. It is never repeated, even after a failure.
     fn notify(&self, notice: &Notice, cancel: &CancelToken) -> Result<(), Problem>;
 }

@@ -8,7 +8,7 @@ pub trait Nudges: Send + Sync {
     fn nudge(&self, nudge: Nudge) -> Result<(), Problem>;
 }
 
-/// A channel whose reader polls. A full one already holds enough reasons to poll.
+/// A channel whose reader polls. A full channel already triggers polls.
 impl Nudges for std::sync::mpsc::SyncSender<Nudge> {
     fn nudge(&self, nudge: Nudge) -> Result<(), Problem> {
         use std::sync::mpsc::TrySendError;
@@ -22,28 +22,27 @@ impl Nudges for std::sync::mpsc::SyncSender<Nudge> {
     }
 }
 
-/// A nudge as it was written down.
+/// A recorded nudge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptNudge {
-    /// Its place; a later nudge has a higher one.
+    /// Its sequence number; later nudges have higher ones.
     pub number: u64,
-    /// The pull requests to poll. The name of the repository is in lower case.
+    /// The pull requests to poll. The repository's name is in lowercase.
     pub nudge: Nudge,
     /// When the webhook arrived.
     pub at: Timestamp,
 }
 
-/// Nudges that one process heard, for the owners of runs in other processes.
+/// Nudges that one process received, for the owners of runs in other processes.
 ///
-/// An owner remembers the highest number it has seen, looks here between two polls (reading costs
-/// the forge nothing), and polls at once when something is newer.
+/// An owner stores the highest number it has seen, reads the log between two polls, which needs no
+/// request to the forge, and polls immediately if there is a newer nudge.
 pub trait NudgeLog: Send + Sync {
-    /// The nudges of a repository, as `owner/name`, above a number; oldest first. 0 gives all that are
-    /// still kept.
+    /// The nudges of a repository (`owner/name`) above a number, oldest first. 0 returns all that are stored.
     fn newer_than(&self, number: u64, repository: &str) -> Result<Vec<KeptNudge>, Problem>;
 }
 
-/// The webhook deliveries that were taken, across restarts.
+/// The webhook deliveries that were accepted, across restarts.
 pub trait Deliveries: Send + Sync {
     /// Records a delivery. Returns whether its id is new.
     fn is_first(&self, id: &str, at: Timestamp) -> Result<bool, Problem>;

@@ -3,23 +3,23 @@ use drive_core::phase::PhaseState;
 use drive_core::sandbox::Sandbox;
 use std::path::{Path, PathBuf};
 
-/// The state file of a phase in its sandbox. Agents can write to it: what is read has a valid form,
-/// but is not yet compared with other evidence.
+/// The state file of a phase in its sandbox. Agents can write to it: the form of what is read is
+/// valid, but its contents are not checked against other evidence.
 pub trait PhaseFiles: Send + Sync {
-    /// Replaces the file, whole or not at all.
+    /// Replaces the file atomically.
     fn write(&self, sandbox: &Sandbox, state: &PhaseState) -> Result<(), Problem>;
 
     /// The state file of a sandbox; `None` if it has none.
     fn read(&self, sandbox_path: &Path) -> Result<Option<PhaseState>, Problem>;
 
-    /// Every sandbox that carries such a file, in the order of their paths.
+    /// All sandboxes with such a file, in the order of their paths.
     fn list(&self) -> Result<Vec<FoundState>, Problem>;
 
-    /// The folder of all sandboxes, without links in it.
+    /// The folder of all sandboxes, with links resolved.
     fn root(&self) -> &Path;
 }
 
-/// A sandbox that carries the file of a phase.
+/// A sandbox with the state file of a phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundState {
     /// The folder of the sandbox.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// One child to start. Nothing is inherited: the environment is exactly `env`.
+/// One child to start. A child inherits nothing: the environment is exactly `env`.
 #[derive(Clone, Debug)]
 pub struct CommandSpec {
     /// The program: a path, or a name looked up in `PATH` of `env`.
@@ -28,17 +28,17 @@ pub struct CommandSpec {
     /// Access to files and the network. Only a full containment can enforce it.
     pub isolation: Isolation,
     /// The folder for its logs (`stdout.log`, `stderr.log`) and its report (`report.json`); `None`
-    /// keeps nothing on disk.
+    /// writes nothing to disk.
     pub log_dir: Option<PathBuf>,
     /// The treatment of leaked processes.
     pub leaks: LeakPolicy,
-    /// The fate of the process when drive dies.
+    /// What happens to the process when drive dies.
     pub orphans: OrphanPolicy,
 }
 
 impl CommandSpec {
-    /// A fully contained command with an empty environment, no input, default limits, and no
-    /// restriction on what it may touch.
+    /// A fully contained command with an empty environment, no input, default limits, and
+    /// unrestricted access.
     pub fn new(program: impl Into<OsString>, cwd: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -55,14 +55,14 @@ impl CommandSpec {
         }
     }
 
-    /// The same command with these arguments added.
+    /// Adds these arguments.
     #[must_use]
     pub fn args<T: Into<OsString>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// The same command with one more environment variable.
+    /// Adds one environment variable.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), value.into()));
@@ -73,7 +73,8 @@ impl CommandSpec {
 /// The degree to which a child is confined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Containment {
-    /// By a helper process and every layer the machine has: agents, stages, anything foreign.
+    /// By a helper process and every layer that the machine supports: for agents, stages and all
+    /// other foreign programs.
     Full,
     /// Only a process group, at nearly the cost of a plain start, for trusted short tools. Memory
     /// and process limits are not enforced, a process with its own session escapes, and nothing
@@ -84,57 +85,57 @@ pub enum Containment {
 /// The standard input of a child.
 #[derive(Clone, Debug)]
 pub enum Stdin {
-    /// Nothing: end of file at once.
+    /// Nothing: the child reads end of file immediately.
     Null,
     /// These bytes, then end of file.
     Bytes(Vec<u8>),
-    /// Bytes that are sent while it runs, for agents that are spoken to: see
-    /// [`crate::stdin_channel`].
+    /// Bytes that are sent while it runs, for interactive agents; see [`crate::stdin_channel`].
     Channel(StdinSource),
 }
 
-/// The isolation of a child. With [`Writes::Only`] nothing exists for it but the system's programs and
-/// settings, and what is named here; everything but the writable folders is read-only.
+/// The isolation of a child. With [`Writes::Only`] the child only sees the system's programs and
+/// settings, and the paths named here; everything but the writable folders is read-only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Isolation {
     /// Write access.
     pub writes: Writes,
-    /// A private folder for temporary files: created when absent, writable, and named by `TMPDIR`.
-    /// It appears as `/tmp` as well.
+    /// A private folder for temporary files: created if missing, writable, and the value of
+    /// `TMPDIR`. It also appears as `/tmp`.
     pub tmp: Option<PathBuf>,
-    /// These may not be written even inside a writable folder.
+    /// Paths that may not be written even inside a writable folder.
     pub protected: Vec<PathBuf>,
-    /// These are covered where a folder that is visible holds them: a home below `/opt`, a password
-    /// in a tool chain's folder.
+    /// Paths that are hidden even inside a visible folder, such as a home below `/opt` or a
+    /// password in a toolchain's folder.
     pub hidden: Vec<PathBuf>,
-    /// These can be read, besides the system, the program, the working folder and what is writable.
+    /// Paths that can be read in addition to the system, the program, the working folder and
+    /// everything writable.
     pub shown: Vec<PathBuf>,
-    /// These can be changed without being changed for others.
+    /// Folders whose changes only this child sees.
     pub layered: Vec<LayeredFolder>,
     /// Network access.
     pub network: NetworkAccess,
-    /// Hosts that can be reached by name where the network is off.
+    /// Hosts that can be reached by name although the network is off.
     pub reach: Reach,
-    /// Report the names it looks up also where it reaches no host.
+    /// Whether to report the names it looks up even if it may reach no host.
     pub reports_names: bool,
-    /// Refuse to start when a layer that this command asks for is missing.
+    /// Whether to refuse to start if a layer that this command needs is missing.
     pub required: bool,
 }
 
-/// A shared folder that appears with a private layer over it: what is written goes into the layer.
+/// A shared folder with a private layer on top, which receives all writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LayeredFolder {
-    /// The shared folder, which is only read.
+    /// The shared folder, which is never written.
     #[serde(with = "drive_core::serde_path")]
     pub lower: PathBuf,
     /// The path at which it appears: a folder that exists.
     #[serde(with = "drive_core::serde_path")]
     pub at: PathBuf,
-    /// A folder for the layer, which the child does not see; created when absent.
+    /// The folder of the layer, which the child does not see; created if missing.
     #[serde(with = "drive_core::serde_path")]
     pub layer: PathBuf,
-    /// Whether it is of use where it can only be read; else it is left out there.
+    /// Whether the shared folder is useful without a layer, read-only; else it is left out then.
     pub is_useful_read_only: bool,
 }
 
@@ -145,12 +146,11 @@ pub enum Writes {
     /// Everywhere its user may write.
     #[default]
     Anywhere,
-    /// In these folders and below, and in the private temporary folder; an empty list is a
-    /// read-only role.
+    /// In these folders and the private temporary folder; an empty list is for a read-only role.
     Only(#[serde(with = "drive_core::serde_path::list")] Vec<PathBuf>),
 }
 
-/// The fate of the process tree when drive itself dies.
+/// What happens to the process tree when drive dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OrphanPolicy {
@@ -160,22 +160,21 @@ pub enum OrphanPolicy {
     Continue,
 }
 
-/// Receives output while the child runs. A slow sink slows the child, never fills memory.
+/// Receives output while the child runs. A slow sink slows down the child and never fills memory.
 pub trait OutputSink {
-    /// Bytes as they came; a chunk may end anywhere.
+    /// Output bytes; a chunk may end anywhere.
     fn chunk(&mut self, stream: Stream, bytes: &[u8]);
 
-    /// A host that the child wanted and did not reach.
+    /// A host that the child tried to reach and did not.
     fn refused(&mut self, _: &Refused) {}
 
-    /// Whether chunks are wanted at all: without, output goes to the log and the tail only, which
-    /// is faster.
+    /// Whether the sink wants chunks. Otherwise output only goes to the log and the tail, which is faster.
     fn wanted(&self) -> bool {
         true
     }
 }
 
-/// Wants no output: the tails in the report are enough.
+/// A sink that ignores output, because the tails in the report are enough.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Discard;
 
@@ -187,14 +186,14 @@ impl OutputSink for Discard {
     }
 }
 
-/// Collects both streams up to a size, for tools whose whole answer is needed.
+/// A sink that collects both streams up to a size, for tools whose complete output is needed.
 #[derive(Clone, Debug, Default)]
 pub struct Collect {
     /// Standard output.
     pub stdout: Vec<u8>,
     /// Standard error.
     pub stderr: Vec<u8>,
-    /// Bytes that did not fit.
+    /// How many bytes did not fit.
     pub dropped_bytes: u64,
     limit: usize,
 }
@@ -224,16 +223,16 @@ impl OutputSink for Collect {
 /// Journals the identity of a child that is about to run.
 pub type Started<'a> = dyn FnMut(&ProcessIdentity) -> Result<(), Problem> + 'a;
 
-/// The one way to start a child.
+/// Starts children. There is no other way to start one.
 pub trait ProcessRunner: Send + Sync {
-    /// Runs it to its end.
+    /// Runs a child to its end.
     ///
     /// `started` is called with the identity before a fully contained child executes its first
     /// instruction, so that the identity is journaled before the child counts as running; an error
     /// there means the child never runs (a light child, which is already running, is killed).
     ///
-    /// What keeps a child from starting (no such program, no such folder, a required layer that is
-    /// missing) is a `Problem`; whatever happens after that is a report.
+    /// A child that cannot start (a missing program, folder or required layer) gives a `Problem`;
+    /// everything after the start is in the report.
     fn run(
         &self,
         spec: &CommandSpec,
@@ -242,14 +241,14 @@ pub trait ProcessRunner: Send + Sync {
         sink: &mut dyn OutputSink,
     ) -> Result<ProcessReport, Problem>;
 
-    /// Whether a recorded child, or its helper, still runs.
+    /// Whether a recorded child or its helper is still running.
     fn inspect(&self, identity: &ProcessIdentity) -> Presence;
 
-    /// Ends what is left of a recorded child's tree. Never touches a process that merely got the
-    /// same pid. Fine when nothing is left; returns how many processes were killed.
+    /// Ends the rest of a recorded child's tree. It never touches a process that only got the same
+    /// pid. Returns how many processes were killed.
     fn end(&self, identity: &ProcessIdentity) -> Result<u32, Problem>;
 
-    /// The report a helper wrote after drive died; `None` when there is none.
+    /// The report that a helper wrote after drive died; `None` if there is none.
     fn load_report(&self, identity: &ProcessIdentity) -> Result<Option<ProcessReport>, Problem>;
 
     /// Lists the containment layers that this machine offers.

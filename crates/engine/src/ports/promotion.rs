@@ -5,23 +5,23 @@ use drive_core::run::{ContractCheck, Receipt};
 use drive_core::verify::Verification;
 use std::path::Path;
 
-/// A commit to judge before it is promoted.
+/// A commit to verify before it is promoted.
 #[derive(Clone, Copy, Debug)]
 pub struct Promotion<'a> {
     /// The repository of the run.
     pub repo: &'a Path,
-    /// The candidate, by its full hash.
+    /// The full id of the candidate.
     pub head: &'a CommitSha,
-    /// The commit it is merged into, by its full hash.
+    /// The full id of the commit it is merged into.
     pub base: &'a CommitSha,
-    /// The commit whose rules count: the base, unless agents write the branch it is on.
+    /// The commit whose rules count: the base, unless agents write its branch.
     pub rules: &'a CommitSha,
 }
 
 /// The isolated verifier as a gate before a merge.
 pub trait PromotionGate: Send + Sync {
-    /// Verifies a commit. There is a report in every case where one is possible, including
-    /// failures; it is stored under its run id.
+    /// Verifies a commit. There is a report whenever one is possible, even for failures; it is
+    /// stored under its run id.
     fn judge(
         &self,
         promotion: &Promotion<'_>,
@@ -29,8 +29,8 @@ pub trait PromotionGate: Send + Sync {
     ) -> Result<Verification, Problem>;
 
     /// Runs commands one after another on the tree of `promotion.head`, isolated and limited by the
-    /// rules of `promotion.rules`, after the set-up and compile commands of those rules. There is a
-    /// receipt for each check, in order; a problem means that nothing is known about any.
+    /// rules of `promotion.rules`, after their set-up and compile commands. Returns one receipt for
+    /// each check, in order; a problem means that no result is known.
     fn check(
         &self,
         promotion: &Promotion<'_>,

@@ -4,8 +4,8 @@ use drive_core::ids::PrNumber;
 
 /// Read-only access to pull requests.
 pub trait PullRequests: Send + Sync {
-    /// All of them, oldest first.
+    /// All pull requests, oldest first.
     fn list(&self) -> Result<Vec<PullRequest>, Problem>;
-    /// One with everything that was said on it, oldest first; `None` where there is none.
+    /// A pull request with all its comments, oldest first; `None` if it does not exist.
     fn show(&self, number: PrNumber) -> Result<Option<(PullRequest, Vec<Comment>)>, Problem>;
 }

@@ -5,41 +5,40 @@ use std::path::Path;
 
 /// Worktree sandboxes of real repositories.
 pub trait Sandboxes: Send + Sync {
-    /// Creates one. Asking again with the same spec after a crash finishes or returns the same one.
+    /// Creates a sandbox. Repeating it with the same spec after a crash finishes or returns the same one.
     fn create(&self, spec: &SandboxSpec) -> Result<Sandbox, Problem>;
 
-    /// The sandbox of that name, as recorded outside of it; `None` when there is none in use.
+    /// The sandbox of this id, from its record outside of it; `None` if none is in use.
     fn find(&self, id: &SandboxId) -> Result<Option<Sandbox>, Problem>;
 
-    /// Puts right what an agent did to the files by which its work is found: its folder, its head,
-    /// its branch, which is made again at `head`, or at its base where that is not known. Tells what
-    /// was missing, for a person; its files and commits stay as they are.
+    /// Repairs what an agent damaged of the sandbox's structure: its folder, its head, and its
+    /// branch, which is created again at `head` or, if that is unknown, at its base. Files and
+    /// commits stay unchanged. Returns what was missing, for people.
     fn mend(&self, sandbox: &Sandbox, head: Option<&CommitSha>) -> Result<Vec<String>, Problem>;
 
-    /// Like `mend`, before an agent starts: a folder that was removed by hand is restored from its
-    /// branch.
+    /// Like `mend`, before an agent starts: a folder that was deleted by hand is restored from its branch.
     fn make_whole(
         &self,
         sandbox: &Sandbox,
         head: Option<&CommitSha>,
     ) -> Result<Vec<String>, Problem>;
 
-    /// Writes one file at the sandbox's root, replacing whatever has that name.
+    /// Writes one file at the sandbox's root, replacing anything of that name.
     fn write_file(&self, sandbox: &Sandbox, name: &str, text: &str) -> Result<(), Problem>;
 
-    /// Removes one file; fine where there is none.
+    /// Removes one file, if it exists.
     fn remove_file(&self, sandbox: &Sandbox, name: &str) -> Result<(), Problem>;
 
-    /// Saves dirty and untracked files, commits that are on no branch, and what is half done under
-    /// `refs/drive/kept/…`; `None` when everything is safe elsewhere. Ignored files are not work.
+    /// Saves uncommitted and untracked files, commits on no branch, and unfinished git operations under
+    /// `refs/drive/kept/…`; `None` if everything is safe elsewhere. Ignored files are not saved.
     fn keep(&self, sandbox: &Sandbox) -> Result<Option<KeptWork>, Problem>;
 
-    /// Puts a sandbox and its branch back to a commit. What that takes away is saved first: commits
-    /// after it, dirty and untracked files, and what is half done.
+    /// Resets a sandbox and its branch to a commit. Later commits, uncommitted and untracked files,
+    /// and unfinished operations are saved first.
     fn roll_back(&self, sandbox: &Sandbox, to: &CommitSha) -> Result<Option<KeptWork>, Problem>;
 
-    /// Moves the sandbox aside, and returns at once. Its work is saved, and its files are deleted,
-    /// by [`settle`](Self::settle) or by the next sweep. Tells whether there was one.
+    /// Moves the sandbox aside and returns immediately. [`settle`](Self::settle) or the next sweep
+    /// saves its work and deletes its files. Returns whether there was a sandbox.
     fn retire(&self, sandbox: &Sandbox) -> Result<bool, Problem>;
 
     /// Saves the work of a retired sandbox and removes its record; the files are deleted in the
@@ -47,21 +46,21 @@ pub trait Sandboxes: Send + Sync {
     /// it.
     fn settle(&self, id: &SandboxId) -> Result<Option<KeptWork>, Problem>;
 
-    /// Keeps the work, then removes the sandbox. Removing one that is already gone is fine.
+    /// Saves the work, then removes the sandbox, if it exists.
     fn remove(&self, sandbox: &Sandbox) -> Result<Removal, Problem> {
         let existed = self.retire(sandbox)?;
         let kept = self.settle(&sandbox.id)?;
         Ok(Removal { kept, existed })
     }
 
-    /// Removes what crashed runs left: transient sandboxes of dead runs, half-made and half-removed
-    /// ones, and rubble in the trash. `owner` tells whether a run lives; when in doubt, nothing goes.
+    /// Removes what crashed runs left: transient sandboxes of dead runs, half-created and half-removed ones,
+    /// and remains in the trash. `owner` returns whether a run is alive; in doubt, nothing is removed.
     fn sweep(&self, owner: &dyn Fn(&RunId) -> OwnerState) -> Result<SweepReport, Problem>;
 
     /// All work saved in a repository, oldest first.
     fn kept(&self, repo: &Path) -> Result<Vec<KeptWork>, Problem>;
 
-    /// Makes a branch at saved work; the saved work stays until it is dropped.
+    /// Creates a branch at saved work, which stays saved until it is dropped.
     fn restore(
         &self,
         repo: &Path,
@@ -78,7 +77,7 @@ pub trait Sandboxes: Send + Sync {
 pub struct Removal {
     /// Work that was saved before the removal.
     pub kept: Option<KeptWork>,
-    /// Whether there was something to remove.
+    /// Whether there was a sandbox to remove.
     pub existed: bool,
 }
 
@@ -93,7 +92,7 @@ pub struct SweepReport {
     pub trash: u32,
 }
 
-/// One sandbox that a sweep removed.
+/// A sandbox that a sweep removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Swept {
     /// The id.
@@ -104,7 +103,7 @@ pub struct Swept {
     pub kept: Option<KeptWork>,
 }
 
-/// One sandbox that a sweep left alone.
+/// A sandbox that a sweep did not remove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
     /// The id.
@@ -113,13 +112,13 @@ pub struct Left {
     pub why: WhyLeft,
 }
 
-/// Why a sweep left a sandbox alone.
+/// Why a sweep did not remove a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WhyLeft {
     /// The evidence did not allow it.
     Refused(Refusal),
-    /// Another process works on it right now.
+    /// Another process is working on it.
     Busy,
-    /// Something failed, and nothing was lost.
+    /// Removing it failed, and nothing was lost.
     Failed(Problem),
 }

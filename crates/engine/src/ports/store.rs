@@ -5,14 +5,13 @@ use drive_core::run::{Effect, Event, IllegalEvent, Run};
 use drive_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// The pure step that a store folds events with.
+/// The pure function with which a store folds events.
 pub type Fold = fn(Run, Event, Timestamp) -> Result<(Run, Vec<EffectKey>), IllegalEvent>;
 
 /// The store: everything that must survive a crash at any instant.
 pub trait Store: Send + Sync {
-    /// In one durable transaction: inserts the event under its key, folds it, saves the state, and
-    /// makes the outbox and the timers what the state says. A key that is already there changes
-    /// nothing; an illegal event writes nothing.
+    /// In one durable transaction: inserts the event under its key, folds it, saves the state, and updates
+    /// the outbox and the timers accordingly. A known key changes nothing; an illegal event writes nothing.
     fn append(&self, append: &Append<'_>, fold: Fold) -> Result<Appended, Problem>;
 
     /// Like `append`, for many events in one durable transaction. Each is folded or refused
@@ -36,14 +35,14 @@ pub trait Store: Send + Sync {
     /// returns only the mark.
     fn news(&self, mark: u64) -> Result<News, Problem>;
 
-    /// Calls `wake` soon after another process delivered something, until the answer is dropped.
-    /// `None` where nothing tells: then only asking for news does.
+    /// Calls `wake` soon after another process delivered an event, until the returned value is
+    /// dropped. `None` if there is no such signal: then the caller must read `news`.
     fn listen(&self, _wake: Box<dyn Fn() + Send>) -> Option<Box<dyn Send>> {
         None
     }
 
-    /// Marks the effects that this owner has not begun yet as begun, and returns them. What an
-    /// earlier owner began is returned again, with a higher attempt.
+    /// Marks the effects that this owner has not begun yet as begun, and returns them. Effects that
+    /// an earlier owner began are returned again, with a higher attempt.
     fn claim(&self, run: &RunId, token: LeaseToken) -> Result<Vec<Claimed>, Problem>;
 
     /// Takes the lease of a run if it is free or expired, or if `liveness` reports its owner dead.
@@ -56,37 +55,37 @@ pub trait Store: Send + Sync {
         liveness: &dyn Fn(&Owner) -> Liveness,
     ) -> Result<LeaseAnswer, Problem>;
 
-    /// Reads the owner of a run's lease, whether or not it still lives.
+    /// Reads the owner of a run's lease, dead or alive.
     fn owner(&self, run: &RunId) -> Result<Option<Owner>, Problem>;
 
-    /// Renews a lease. `false` if another process has taken it.
+    /// Renews a lease. Returns `false` if another process has taken it.
     fn renew(&self, run: &RunId, token: LeaseToken, expires_at: Timestamp)
     -> Result<bool, Problem>;
 
-    /// Gives a lease back. One that was lost is left alone.
+    /// Releases a lease. Does nothing if it was lost.
     fn release(&self, run: &RunId, token: LeaseToken) -> Result<(), Problem>;
 }
 
-/// One event to be made durable.
+/// An event to store.
 pub struct Append<'a> {
     /// The run.
     pub run: &'a RunId,
     /// The event.
     pub event: &'a Event,
-    /// The key that identifies the same event when it comes again.
+    /// The key that identifies the event when it is delivered again.
     pub dedupe: &'a DedupeKey,
     /// The time.
     pub at: Timestamp,
-    /// The lease under which it is written, for what only the owner may say.
+    /// The lease under which it is written, for events reserved for the owner.
     pub fence: Option<LeaseToken>,
 }
 
 /// The result of an append.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Appended {
-    /// It is durable, and this is the state after it.
+    /// The event is durable; this is the state after it.
     Folded(Box<Run>),
-    /// It was there already, and this is the state now.
+    /// The event was stored before; this is the current state.
     Duplicate(Box<Run>),
 }
 
@@ -128,22 +127,22 @@ pub enum RunFilter {
     All,
     /// Active runs.
     Active,
-    /// Runs that ended with a notice that was not handed over.
+    /// Runs that ended with unsent notices.
     Untold,
 }
 
-/// An effect that this owner performs now.
+/// An effect that this owner must perform now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claimed {
     /// The key.
     pub key: EffectKey,
     /// The effect.
     pub effect: Effect,
-    /// 1 for the first time. From 2 on it may have happened, so the world is asked first.
+    /// The attempt, from 1. From 2 on, the effect may have happened, so the performer checks that first.
     pub attempt: u32,
 }
 
-/// A process that acts for runs, told apart from any later process with the same pid.
+/// A process that owns runs, distinguishable from any later process with the same pid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Owner {
@@ -162,7 +161,7 @@ pub enum Liveness {
     Alive,
     /// The process is proven dead.
     Dead,
-    /// It cannot be told, as for an owner on another machine.
+    /// Unknown, for example because the owner is on another machine.
     Unknown,
 }
 
@@ -170,7 +169,7 @@ pub enum Liveness {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LeaseToken(pub u64);
 
-/// The answer to a request for a lease.
+/// The result of a request for a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaseAnswer {
     /// The lease is granted.
@@ -179,7 +178,7 @@ pub enum LeaseAnswer {
     Held {
         /// The owner.
         owner: Owner,
-        /// Until when, if its heart stops beating now.
+        /// When the lease expires if it is not renewed.
         expires_at: Timestamp,
     },
 }

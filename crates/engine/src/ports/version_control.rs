@@ -7,52 +7,52 @@ use drive_core::sandbox::{InProgress, Sandbox};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The repository that a question about history is asked in.
+/// The repository in which history is read.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
     /// A person's checkout, or a bare repository.
     Checkout(&'a Path),
-    /// One of our sandboxes. What it looks like is read in it, confined; history is read in the
-    /// user's repository, which has every commit that was taken out of it.
+    /// A sandbox. Its working tree is read inside it, isolated; history is read in the user's
+    /// repository, which has every commit that was taken over from the sandbox.
     Sandbox(&'a Sandbox),
 }
 
 /// A repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repository {
-    /// The git folder all checkouts share.
+    /// The git directory that all checkouts share.
     pub common_dir: PathBuf,
-    /// The git folder of this checkout.
+    /// The git directory of this checkout.
     pub git_dir: PathBuf,
-    /// The top of the checkout; `None` for a bare repository.
+    /// The root of the checkout; `None` for a bare repository.
     pub top: Option<PathBuf>,
-    /// Whether history ends at a clone's depth.
+    /// Whether the history ends at the depth of a clone.
     pub shallow: bool,
-    /// The commit checked out.
+    /// The checked-out commit.
     pub head_sha: CommitSha,
-    /// The branch checked out; `None` on a detached head.
+    /// The checked-out branch; `None` on a detached head.
     pub branch: Option<BranchName>,
 }
 
-/// The state of a working tree now, whatever its agent did in it.
+/// The current state of a working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkState {
-    /// The commit checked out.
+    /// The checked-out commit.
     pub head_sha: CommitSha,
-    /// The branch checked out; `None` on a detached head.
+    /// The checked-out branch; `None` on a detached head.
     pub branch: Option<BranchName>,
     /// The unfinished git operation.
     pub in_progress: Option<InProgress>,
-    /// Files that are dirty or untracked.
+    /// The number of changed or untracked files.
     pub dirty_files: u32,
-    /// The sandbox's own branch; `None` in a person's checkout, and where it has none.
+    /// The sandbox's own branch; `None` in the user's checkout, and if the sandbox has none.
     pub own: Option<OwnBranch>,
 }
 
 /// The branch of a sandbox, in its own repository and in the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnBranch {
-    /// Its newest commit in the sandbox, which the user's repository has then.
+    /// Its newest commit in the sandbox, which by then is also in the user's repository.
     pub tip: CommitSha,
     /// The branch of the same name in the user's repository.
     pub users: UsersBranch,
@@ -61,24 +61,24 @@ pub struct OwnBranch {
 /// The user's branch that follows a sandbox's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UsersBranch {
-    /// It is where the sandbox's is.
+    /// It is at the same commit as the sandbox's.
     Follows,
-    /// It has none but the sandbox's commits, yet a checkout shows it: it stays.
+    /// It has only commits of the sandbox, but a checkout shows it, so it was not moved.
     CheckedOut {
         /// The folder of the checkout.
         folder: String,
     },
-    /// Somebody else committed to it: it stays.
+    /// Another person committed to it, so it was not moved.
     Moved {
         /// Its newest commit.
         to: CommitSha,
     },
 }
 
-/// The commit for uncommitted changes.
+/// A commit of uncommitted changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftovers {
-    /// Whose they are: goes into a trailer.
+    /// The run, for a trailer.
     pub run: RunId,
     /// The message, without trailers.
     pub message: String,
@@ -93,35 +93,35 @@ pub struct Push {
     pub branch: BranchName,
     /// The commit to push.
     pub sha: CommitSha,
-    /// The tip at the last read; `None` if the branch did not exist.
+    /// The remote's last known tip; `None` if the branch did not exist.
     pub expected: Option<CommitSha>,
 }
 
-/// The contents of a working tree after its leftovers were committed.
+/// The contents of a working tree after its uncommitted changes were committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CollectedWork {
-    /// The working tree: its commit is the newest one, its dirty files are those that were found.
+    /// The working tree: its commit is the newest one, and its changed files are those found before.
     pub state: WorkState,
-    /// Commits in it that the base does not have, oldest first, at most 1,000.
+    /// Its commits that the base does not contain, oldest first, at most 1,000.
     pub commits: Vec<CommitSummary>,
-    /// Whether the base, given by its full hash, lies in its history.
+    /// Whether its history contains the base, given by its full id.
     pub builds_on_base: bool,
-    /// Committed just now, and larger than many forges take.
+    /// Newly committed files that are larger than many forges accept.
     pub large: Vec<LargeFile>,
-    /// Repositories that lie in it and are no submodules.
+    /// Repositories inside it that are not submodules.
     pub nested: Vec<NestedRepository>,
 }
 
-/// A repository that an agent made or cloned in its worktree.
+/// A repository that an agent created or cloned in its worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NestedRepository {
     /// Its path in the working tree.
     pub path: PathBuf,
-    /// Whether its files were committed. Those of a clone are saved when the working tree is removed.
+    /// Whether its files were committed. A clone's files are saved when the working tree is removed.
     pub is_committed: bool,
 }
 
-/// A file that is larger than many forges take.
+/// A file that is larger than many forges accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LargeFile {
     /// Its path in the working tree.
@@ -133,28 +133,28 @@ pub struct LargeFile {
 /// The result of a push. No commits are ever overwritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pushed {
-    /// The branch points at it now.
+    /// The branch now points at the commit.
     Done,
     /// The branch was already up to date.
     UpToDate,
-    /// The branch is not where we expected it.
+    /// The branch is not at the expected commit.
     Moved {
-        /// The branch's tip; `None` if it is gone.
+        /// The branch's tip; `None` if it was deleted.
         remote_head: Option<CommitSha>,
     },
-    /// The remote took the connection and refused the update (a rule, a hook, a protected branch).
+    /// The remote refused the update (because of a rule, a hook or a protected branch).
     Refused {
         /// The remote's message.
         reason: String,
     },
 }
 
-/// A commit, as it is stored.
+/// A stored commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitObject {
     /// All its files.
     pub tree: TreeSha,
-    /// The parents, the one that was checked out first.
+    /// The parents; the first one was checked out.
     pub parents: Vec<CommitSha>,
 }
 
@@ -165,24 +165,24 @@ pub enum Merged {
     Done,
     /// Files conflict; the merge is in progress.
     Conflicts {
-        /// The commit being merged: of a merge that was begun before, the one it was begun with.
+        /// The commit being merged; for a merge that was begun before, the one it was begun with.
         theirs: CommitSha,
         /// The files.
         files: Vec<PathBuf>,
     },
 }
 
-/// The outcome of a merge that touches neither branches nor files.
+/// The outcome of a merge that changes neither branches nor files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergeCommit {
-    /// It is this commit; `ours` itself where that has the other one already.
+    /// The merge succeeded. The commit is `ours` itself if that already contains the other one.
     Made {
         /// The commit.
         commit: CommitSha,
         /// All its files.
         tree: TreeSha,
     },
-    /// Files conflict; nothing was made.
+    /// Files conflict, so there is no commit.
     Conflicts {
         /// The files.
         files: Vec<PathBuf>,
@@ -198,7 +198,7 @@ pub struct DiffStats {
     pub insertions: u64,
     /// Lines removed.
     pub deletions: u64,
-    /// The files one by one, at most 1,000.
+    /// The changed files, at most 1,000.
     pub listed: Vec<FileChange>,
 }
 
@@ -207,25 +207,25 @@ pub struct DiffStats {
 pub struct FileChange {
     /// Its path in the repository.
     pub path: PathBuf,
-    /// Lines added; `None` where the file has no lines.
+    /// Lines added; `None` for a binary file.
     pub insertions: Option<u64>,
-    /// Lines removed; `None` where the file has no lines.
+    /// Lines removed; `None` for a binary file.
     pub deletions: Option<u64>,
 }
 
-/// History as the services need it.
+/// Access to the history of a repository.
 pub trait VersionControl: Send + Sync {
-    /// The repository a path lies in.
+    /// The repository that contains a path.
     fn discover(&self, path: &Path) -> Result<Repository, Problem>;
 
-    /// The full hash of the commit a revision names.
+    /// The full id of the commit that a revision names.
     fn resolve(&self, place: Place<'_>, revision: &str) -> Result<CommitSha, Problem>;
 
     /// Reads the state of a working tree.
     fn state(&self, place: Place<'_>) -> Result<WorkState, Problem>;
 
-    /// Commits everything dirty or untracked on whatever is checked out, unless a rebase, merge or
-    /// the like is in progress, and tells what is there then.
+    /// Commits all changed and untracked files to the checked-out branch, unless a rebase, merge or
+    /// similar is in progress, and returns the contents afterwards.
     fn collect_work(
         &self,
         place: Place<'_>,
@@ -233,8 +233,8 @@ pub trait VersionControl: Send + Sync {
         base: &str,
     ) -> Result<CollectedWork, Problem>;
 
-    /// Rewrites the messages of an agent's new commits that would act on the forge. Returns how many.
-    /// Before anything is rewritten, `remote` is asked: what it has is not the agent's.
+    /// Rewrites messages of an agent's new commits that would act on the forge. Returns how many.
+    /// `remote` is read first, because commits that it has are not the agent's.
     fn make_messages_inert(
         &self,
         sandbox: &Sandbox,
@@ -267,8 +267,8 @@ pub trait VersionControl: Send + Sync {
         limit: u64,
     ) -> Result<Option<String>, Problem>;
 
-    /// Those of `names` that are regular files at the root of a commit, as text of at most `limit`
-    /// bytes. Links are left out, and so is what is larger than `limit`.
+    /// The files among `names` that are regular files at the root of a commit, with their text.
+    /// Links and files larger than `limit` bytes are left out.
     fn plain_files(
         &self,
         place: Place<'_>,
@@ -285,13 +285,13 @@ pub trait VersionControl: Send + Sync {
         head: &str,
     ) -> Result<Vec<PathBuf>, Problem>;
 
-    /// The newest commit both have; `None` when their histories do not meet.
+    /// The newest common commit; `None` if the histories are unrelated.
     fn merge_base(&self, place: Place<'_>, a: &str, b: &str) -> Result<Option<CommitSha>, Problem>;
 
-    /// Reads a commit, as it is stored.
+    /// Reads a commit object.
     fn commit_object(&self, place: Place<'_>, commit: &CommitSha) -> Result<CommitObject, Problem>;
 
-    /// Whether `ancestor` is `descendant` or lies in its history.
+    /// Whether `ancestor` is `descendant` or part of its history.
     fn is_ancestor(
         &self,
         place: Place<'_>,
@@ -299,11 +299,11 @@ pub trait VersionControl: Send + Sync {
         descendant: &str,
     ) -> Result<bool, Problem>;
 
-    /// Finds the tip of a sandbox's branch in the user's repository, if that has commits that
-    /// neither the sandbox nor `head` has: a person's.
+    /// The tip of the sandbox's branch in the user's repository, if that has a person's commits,
+    /// which neither the sandbox nor `head` contains.
     fn users_tip(&self, sandbox: &Sandbox, head: &CommitSha) -> Result<Option<CommitSha>, Problem>;
 
-    /// Makes a branch at a commit; one that exists is a problem.
+    /// Creates a branch at a commit; fails if it exists.
     fn create_branch(
         &self,
         place: Place<'_>,
@@ -311,7 +311,7 @@ pub trait VersionControl: Send + Sync {
         at: &CommitSha,
     ) -> Result<(), Problem>;
 
-    /// Moves a branch forward, as long as it is still where it is expected and is not checked out.
+    /// Moves a branch forward, if it is still at the expected commit and not checked out.
     fn advance_branch(
         &self,
         place: Place<'_>,
@@ -320,13 +320,13 @@ pub trait VersionControl: Send + Sync {
         to: &CommitSha,
     ) -> Result<(), Problem>;
 
-    /// Whether the repository knows a remote of that name.
+    /// The address of a remote; `None` if the repository has no remote of this name.
     fn remote_url(&self, place: Place<'_>, remote: &RemoteName) -> Result<Option<String>, Problem>;
 
     /// Fetches a remote's branches.
     fn fetch(&self, place: Place<'_>, remote: &RemoteName) -> Result<(), Problem>;
 
-    /// Brings in one branch of a remote, and tells what it points at; `None` when it does not exist.
+    /// Fetches one branch of a remote. Returns its tip; `None` if it does not exist.
     fn fetch_branch(
         &self,
         place: Place<'_>,
@@ -334,7 +334,7 @@ pub trait VersionControl: Send + Sync {
         branch: &BranchName,
     ) -> Result<Option<CommitSha>, Problem>;
 
-    /// The files in which two commits conflict; none when they can be merged. Nothing is touched.
+    /// The files in which two commits conflict; empty if they can be merged. Nothing is changed.
     fn conflicts(
         &self,
         place: Place<'_>,
@@ -342,10 +342,10 @@ pub trait VersionControl: Send + Sync {
         theirs: &CommitSha,
     ) -> Result<Vec<PathBuf>, Problem>;
 
-    /// Makes the commit that merges `theirs` into `ours`, with the message and trailer of `leftovers`.
-    /// No branch, index or file changes, and no setting of the user changes its tree. Making it again
-    /// gives the same commit, unless commits are signed. Git keeps it for two weeks while no branch
-    /// has it (`gc.pruneExpire`).
+    /// Creates the commit that merges `theirs` into `ours`, with the message and trailer of
+    /// `leftovers`. No branch, index or file changes, and no user setting affects its tree. A
+    /// repetition gives the same commit, unless commits are signed. Git keeps it for two weeks
+    /// while no branch has it (`gc.pruneExpire`).
     fn merge_commits(
         &self,
         place: Place<'_>,
@@ -354,8 +354,8 @@ pub trait VersionControl: Send + Sync {
         leftovers: &Leftovers,
     ) -> Result<MergeCommit, Problem>;
 
-    /// Merges a commit into what is checked out, and commits where nothing conflicts. One that is
-    /// in progress is found.
+    /// Merges a commit into the checked-out branch, and commits if nothing conflicts. Finds a merge
+    /// that is already in progress.
     fn merge(
         &self,
         place: Place<'_>,
@@ -384,10 +384,9 @@ pub trait VersionControl: Send + Sync {
 
     /// The patch of a push, for
     /// [`SecretPolicy::require_clean`](drive_core::secrets::SecretPolicy::require_clean): the
-    /// message and the changes of every commit that the remote does not have. `base` is where the
-    /// run began: the remote-tracking branches tell which of the commits before it the remote has;
-    /// `push.expected` and `merged`, a commit of the branch it goes to, tell which of the run's
-    /// own.
+    /// message and the changes of every commit that the remote does not have. For commits before
+    /// `base`, where the run began, the remote-tracking branches show whether the remote has them;
+    /// for the run's own, `push.expected` and `merged`, a commit of the base branch, do.
     fn unpublished(
         &self,
         place: Place<'_>,

@@ -1,8 +1,8 @@
-//! Runs the commands that a plan says must succeed, on the tree of one commit.
+//! Runs the acceptance commands of a plan on the tree of one commit.
 //!
 //! They run in a workspace like that of a verification, under the same limits and isolation, after
-//! the set-up and compile commands of the rules. Nothing of the user's checkout is copied into it: a
-//! program that was built there before would stand for the commit's own.
+//! the set-up and compile commands of the rules. Nothing is copied from the user's checkout: an
+//! older build there could be mistaken for the commit's own.
 
 use super::StageEnv;
 use super::service::Closing;
@@ -19,15 +19,15 @@ use drive_core::verify::{
 };
 use std::time::Duration;
 
-/// What a receipt keeps of the output.
+/// How many bytes of output a receipt contains.
 const OUTPUT_BYTES: usize = 4 << 10;
 
-/// What a report calls the commands of a contract.
+/// The name of a contract's commands in reports.
 const ROUTE: &str = "contract";
 
 impl Verifier<'_> {
-    /// Runs the checks one after another on the tree of `request.revision`, which is not merged into
-    /// anything. There is a receipt for each; a problem means that nothing is known about any.
+    /// Runs the checks one after another on the tree of `request.revision`, which is not merged
+    /// into anything. Returns one receipt for each; a problem means that no result is known.
     pub fn check(
         &self,
         request: &VerifyRequest,
@@ -37,7 +37,7 @@ impl Verifier<'_> {
     ) -> Result<Vec<Receipt>, Problem> {
         let mut rules = request.rules.clone();
         rules.seed.clear();
-        // A check may start a server and leave it to be ended.
+        // A check may start a server and leave it running.
         rules.leaks = LeakPolicy::Kill;
         let deadline = time::after(self.clock.now(), rules.deadline);
         let commit = self.candidates.resolve(&request.repo, &request.revision)?;
@@ -80,7 +80,7 @@ struct Contract<'a> {
     deadline: Timestamp,
 }
 
-/// Why the commands that are left are not run, and what that says about them.
+/// Why the remaining commands are not run, and their result.
 struct Halt {
     result: ReceiptResult,
     why: String,
@@ -122,7 +122,8 @@ impl Contract<'_> {
         time_left(self.verifier.clock.now(), self.deadline)
     }
 
-    /// Sets up and compiles as the rules say. A tree for which they have no plan is checked as it is.
+    /// Runs the set-up and compile commands of the rules. A tree for which the rules have no plan
+    /// is checked without them.
     fn prepare(&self, progress: &mut dyn FnMut(&str)) -> Option<Halt> {
         let stages = &self.stages;
         let plan = self
@@ -161,7 +162,7 @@ impl Contract<'_> {
         None
     }
 
-    /// Runs one check; also how its command ended, where it started.
+    /// Runs one check. Also returns how its command ended, if it started.
     fn one(&self, check: &ContractCheck) -> (Receipt, Option<StageEnd>) {
         let turn = turn_of(check, self.left());
         let ran = match self.stages.start(&turn) {
@@ -197,7 +198,7 @@ impl Contract<'_> {
         (receipt, Some(ended))
     }
 
-    /// The end of the output, as a person may see it.
+    /// The end of the output, with secrets redacted.
     fn output(&self, ran: &ProcessReport) -> String {
         let streams = [&ran.stdout, &ran.stderr].map(|stream| self.stages.shown(stream));
         let parts: Vec<&str> = streams
@@ -218,9 +219,9 @@ impl Halt {
     }
 }
 
-/// The command as a stage: in the root of the tree, with the network of all stages.
+/// The command as a stage: in the root of the tree, with the default network access.
 fn turn_of(check: &ContractCheck, left: Duration) -> Turn {
-    // One that is not a compiler's: no words of its output are taken for test results.
+    // With this stage name, the output is not parsed for test results.
     let name = StageName::StartupSmoke;
     let timeout = drive_core::verify::StageTimeouts::default().targeted_tests;
     Turn {
@@ -235,7 +236,8 @@ fn turn_of(check: &ContractCheck, left: Duration) -> Turn {
     }
 }
 
-/// A program that is not there is the plan's or the commit's doing; anything else is the machine's.
+/// The receipt of a command that did not start. A missing program is the fault of the plan or the
+/// commit; any other cause is the machine's.
 fn unstarted(check: &ContractCheck, problem: &Problem) -> Receipt {
     let is_missing = matches!(
         problem.kind,
@@ -253,13 +255,13 @@ fn unstarted(check: &ContractCheck, problem: &Problem) -> Receipt {
     let program = check.command.first().map_or("", String::as_str);
     let why = format!("could not start `{program}`: {problem}");
     Receipt {
-        // A program that is not there yet is what an entry shows on the base.
+        // On the base, a program that does not exist yet is the expected failure.
         ran: is_missing,
         ..blank(check, result, why)
     }
 }
 
-/// Compares how a command ended with what is expected.
+/// Compares the end of a command with the expected one.
 fn judged(check: &ContractCheck, judgement: Judgement, ran: &ProcessReport) -> Receipt {
     let reason = judgement.reason.unwrap_or_default();
     let (result, why) = match (judgement.ended, judgement.exit_code) {
@@ -281,7 +283,7 @@ fn judged(check: &ContractCheck, judgement: Judgement, ran: &ProcessReport) -> R
     }
 }
 
-/// What the output lacks. Only what is kept of it is searched.
+/// The expected text that the output lacks, if any. Only the kept output is searched.
 fn missing(check: &ContractCheck, ran: &ProcessReport) -> Option<String> {
     let wanted = check.contains.as_ref()?;
     let streams = [&ran.stdout, &ran.stderr];

@@ -72,7 +72,7 @@ fn check_with(
     verifier.check(request, checks, cancel, &mut |_| {})
 }
 
-/// Result, exit code and reason of each.
+/// The result, exit code and reason of each check.
 fn check(world: &World, checks: &[ContractCheck]) -> Vec<(ReceiptResult, Option<i32>, String)> {
     let receipts = check_with(world, &built(), checks, &CancelToken::new()).unwrap();
     let asked: Vec<&str> = checks.iter().map(|one| one.id.as_str()).collect();

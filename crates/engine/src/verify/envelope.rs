@@ -12,14 +12,14 @@ use drive_core::verify::{
 };
 use std::path::Path;
 
-/// A report in the making. Whatever happens, it can be finished into an envelope.
+/// A report under construction. It can be finished in any state.
 #[derive(Clone, Debug)]
 pub struct ReportDraft {
     run_id: RunId,
     started_at: Timestamp,
-    /// What is judged, as far as it is known.
+    /// The candidate, as far as it is known.
     pub candidate: Candidate,
-    /// Where, as far as it is known.
+    /// The workspace, as far as it is known.
     pub workspace: Workspace,
     /// Protected files among the changed ones.
     pub protected: Vec<String>,
@@ -28,7 +28,7 @@ pub struct ReportDraft {
 }
 
 impl ReportDraft {
-    /// A report of which nothing is known but when it started.
+    /// A report that only contains its start time.
     pub fn new(run_id: RunId, started_at: Timestamp) -> Self {
         Self {
             run_id,
@@ -40,17 +40,17 @@ impl ReportDraft {
         }
     }
 
-    /// When it started.
+    /// The start time.
     pub fn started_at(&self) -> Timestamp {
         self.started_at
     }
 
-    /// Notes the folder.
+    /// Records the workspace's folder.
     pub fn opened(&mut self, path: &Path) {
         self.workspace.path = Some(path.to_string_lossy().into_owned());
     }
 
-    /// Notes which of the changed paths need a person before they are merged.
+    /// Records which of the changed paths need a person's approval before a merge.
     pub fn protect(&mut self, rules: &Rules, changed: &[String]) -> Result<(), Problem> {
         let protected = Protected::new(&rules.protected).map_err(|error| {
             Problem::new(
@@ -60,7 +60,7 @@ impl ReportDraft {
             .because(error)
         })?;
         let mut files = protected.among(changed);
-        // What a route starts decides what is tested.
+        // A file that a route runs affects what is tested.
         let started = changed.iter().filter(|path| rules.starts(path));
         files.extend(started.cloned());
         files.sort_unstable();
@@ -75,7 +75,7 @@ impl ReportDraft {
         Ok(())
     }
 
-    /// Notes which layers held one command. A layer that was missing once is missing.
+    /// Records the layers of one command. A layer that was missing once counts as missing.
     pub fn held_by(&mut self, layers: &[Layer]) {
         for layer in layers {
             let name = layer.name.as_str().to_owned();
@@ -101,7 +101,7 @@ impl ReportDraft {
         self.workspace.isolated = self.workspace.layers.iter().any(|l| l == write_scope);
     }
 
-    /// The envelope of stages that came to their end.
+    /// The envelope of stages that ran to their end.
     pub fn finish(
         self,
         ended_at: Timestamp,
@@ -123,7 +123,7 @@ impl ReportDraft {
     }
 }
 
-/// The envelope of a verification whose worker died, written by its caller.
+/// The envelope of a verification whose worker died; its caller writes it.
 pub fn lost(run_id: RunId, started_at: Timestamp, ended_at: Timestamp, how: &str) -> Verification {
     let failure = Failure {
         category: FailureCategory::Infra,

@@ -1,4 +1,4 @@
-//! Verdicts that are known already.
+//! Reuse of known verdicts.
 
 use super::ReportDraft;
 use super::verifier::{Verifier, VerifyRequest};
@@ -9,7 +9,7 @@ use drive_core::verify::{
 };
 
 impl Verifier<'_> {
-    /// The key of what is about to be judged; `None` where its verdict must not be reused.
+    /// The key of this verification; `None` if its verdict must not be reused.
     pub(super) fn key_of(
         &self,
         request: &VerifyRequest,
@@ -29,7 +29,7 @@ impl Verifier<'_> {
         )
     }
 
-    /// The answer that an earlier verification of the same gives.
+    /// The report of an earlier verification with the same key, for reuse.
     pub(super) fn recall(
         &self,
         request: &VerifyRequest,
@@ -51,12 +51,12 @@ impl Verifier<'_> {
         })
     }
 
-    /// Notes under which key a pass can be found again; a verdict that is none is the last word.
+    /// Stores the key of a reusable pass; a failure replaces an earlier pass.
     pub(super) fn remember(&self, key: Option<&VerdictKey>, report: &Verification) {
         let Some(key) = key.filter(|_| report.cached_from.is_none()) else {
             return;
         };
-        // A verdict that is not found again is only reached again.
+        // A lost verdict only means that the stages run again.
         let _ = match report.overall {
             Overall::Pass if is_reusable(report) => self.reports.remember(key, &report.run_id),
             Overall::Pass | Overall::Error => Ok(()),

@@ -1,4 +1,4 @@
-//! The isolated verifier: preflight, workspace, stages in order, and a report in every case.
+//! The isolated verifier: preflight, workspace and stages, with a report in every case.
 
 mod contract;
 mod envelope;

@@ -1,4 +1,4 @@
-//! Ports of the verifier, besides processes and the clock.
+//! Ports that only the verifier needs.
 
 use super::StageEnv;
 use crate::CancelToken;
@@ -15,13 +15,14 @@ use std::sync::Arc;
 
 /// Facts about commits.
 pub trait Candidates: Send + Sync {
-    /// The full hash of the commit a revision names. A revision that names none is a usage problem.
+    /// The full id of the commit that a revision names. An unknown revision is a usage problem.
     fn resolve(&self, repo: &Path, revision: &str) -> Result<CommitSha, Problem>;
 
-    /// Merges `head` into `base`, in no branch and no checkout. The same commits give the same commit.
+    /// Merges `head` into `base` without changing any branch or checkout. The same commits give the
+    /// same merge.
     fn merge(&self, repo: &Path, base: &CommitSha, head: &CommitSha) -> Result<Merging, Problem>;
 
-    /// The commit from which two histories part; `None` where they share none.
+    /// The newest common commit of two histories; `None` if they share none.
     fn fork_point(
         &self,
         repo: &Path,
@@ -29,8 +30,8 @@ pub trait Candidates: Send + Sync {
         head: &CommitSha,
     ) -> Result<Option<CommitSha>, Problem>;
 
-    /// The paths that differ between two commits: added, modified and deleted ones; a rename is both
-    /// its names.
+    /// The paths that differ between two commits: added, modified and deleted ones; a rename counts
+    /// with both names.
     fn changed_paths(
         &self,
         repo: &Path,
@@ -39,44 +40,44 @@ pub trait Candidates: Send + Sync {
     ) -> Result<Vec<String>, Problem>;
 }
 
-/// What a merge gives.
+/// The result of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merging {
-    /// A commit with this tree; the head itself where it contains the base.
+    /// A merge commit with this tree; the head itself if it contains the base.
     Clean {
         /// The commit.
         commit: CommitSha,
         /// The tree of the merged commit.
         tree: TreeSha,
     },
-    /// Both changed these files.
+    /// Both sides changed these files.
     Conflicts(Vec<String>),
 }
 
 /// A separate worktree at one commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workspace {
-    /// Its name, for [`Workspaces::close`].
+    /// Its id, for [`Workspaces::close`].
     pub id: String,
-    /// The repository it was made of.
+    /// The repository it was created from.
     pub repo: PathBuf,
-    /// The tree.
+    /// The path of the tree.
     pub path: PathBuf,
     /// A private folder for temporary files and the stages' home.
     pub tmp: PathBuf,
-    /// The whole environment of a stage.
+    /// The complete environment of a stage.
     pub env: Vec<(OsString, OsString)>,
-    /// Variables of the user's environment that routes pass; a stage gets those that its route names.
+    /// Variables that routes pass from the user's environment; a stage gets those that its route names.
     pub passed: Vec<(OsString, OsString)>,
     /// Paths inside the tree that no stage may write.
     pub protected: Vec<PathBuf>,
-    /// Paths that no stage may read, whatever folder that is shown holds them.
+    /// Paths that no stage may read, even inside a visible folder.
     pub hidden: Vec<PathBuf>,
-    /// Paths outside the tree that a stage may read: tool chains and the repository.
+    /// Paths outside the tree that a stage may read: toolchains and the repository.
     pub shown: Vec<PathBuf>,
-    /// Caches of package managers, for all stages together.
+    /// Caches of package managers, shared by all stages.
     pub layered: Vec<LayeredFolder>,
-    /// The package registries, as a stage reaches them that may.
+    /// How stages reach the package registries, if they may.
     pub registries: Reach,
     /// The files of the commit.
     pub files: Arc<[String]>,
@@ -84,9 +85,10 @@ pub struct Workspace {
     pub notes: Vec<String>,
 }
 
-/// Ephemeral workspaces.
+/// Creates and removes ephemeral workspaces.
 pub trait Workspaces: Send + Sync {
-    /// Makes one at exactly that commit, pinned so that no clean-up of the repository drops it.
+    /// Creates a workspace at exactly this commit, which is pinned so that no clean-up of the
+    /// repository removes it.
     fn open(
         &self,
         run: &RunId,
@@ -95,45 +97,45 @@ pub trait Workspaces: Send + Sync {
         rules: &Rules,
     ) -> Result<Workspace, Problem>;
 
-    /// Everything besides tree and rules that decides how stages end, as one text: tools, variables,
-    /// seeded folders. `None` where it cannot be told.
+    /// Everything besides the tree and the rules that affects the stages, as one text: tools,
+    /// variables, seeded folders. `None` if it cannot be determined.
     fn surroundings(&self, repo: &Path, rules: &Rules) -> Option<String>;
 
-    /// Tracked files that differ from the commit. Compares the files themselves and does not trust
-    /// the index.
+    /// Tracked files that differ from the commit. The files themselves are compared, without
+    /// trusting the index.
     fn altered(&self, workspace: &Workspace) -> Result<Vec<String>, Problem>;
 
-    /// A folder inside the workspace, links followed; a problem when it is none or lies outside.
+    /// A folder inside the workspace, with links resolved; a problem if it is no folder or lies outside.
     fn folder(&self, workspace: &Workspace, dir: &str) -> Result<PathBuf, Problem>;
 
-    /// The program a stage names, links followed: a name stays a name for `PATH`, a path must lie
+    /// The program of a stage, with links resolved. A name is looked up in `PATH`; a path must be
     /// inside the workspace or in a folder of `PATH`.
     fn program(&self, workspace: &Workspace, dir: &Path, program: &str) -> Result<String, Problem>;
 
-    /// Removes it, whatever is in it. Retries; fine when it is gone.
+    /// Removes a workspace with its contents, with retries. Does nothing if it is gone.
     fn close(&self, workspace: &Workspace) -> Result<(), Problem>;
 
-    /// Removes what verifications that died left behind; remarks for the user.
+    /// Removes the remains of verifications that died. Returns notes for the user.
     fn sweep(&self) -> Result<Vec<String>, Problem>;
 }
 
-/// What kinds of project a workspace holds.
+/// Detects the projects in a workspace.
 pub trait Projects: Send + Sync {
-    /// Looks. Tools that read the candidate's files run inside `stage_env`, like every stage.
+    /// Detects the projects. Tools that read the candidate's files run in `stage_env`, like every stage.
     fn read(&self, stage_env: &StageEnv, cancel: &CancelToken) -> Result<Vec<Project>, Problem>;
 }
 
-/// The right to run one verification; given back when dropped.
+/// The permission to run one verification; released when dropped.
 pub struct Slot(#[expect(dead_code, reason = "held for its drop")] Box<dyn Send>);
 
 impl Slot {
-    /// A slot that is free again when `held` is dropped.
+    /// A slot that is released when `held` is dropped.
     pub fn new(held: impl Send + 'static) -> Self {
         Self(Box::new(held))
     }
 }
 
-/// The machine's limit on verifications at once.
+/// The machine's limit on simultaneous verifications.
 pub trait Slots: Send + Sync {
     /// Waits for a free slot, until the deadline or until cancelled.
     fn acquire(
@@ -143,30 +145,30 @@ pub trait Slots: Send + Sync {
         cancel: &CancelToken,
     ) -> Result<Slot, Problem>;
 
-    /// Takes a slot that is free now; `None` where there is none.
+    /// Takes a slot if one is free now.
     fn spare(&self, at_most: u32) -> Option<Slot>;
 }
 
 /// The store of reports.
 pub trait Reports: Send + Sync {
-    /// Keeps one; a report of the same run is replaced.
+    /// Stores a report, replacing an earlier one of the same run.
     fn save(&self, report: &Verification) -> Result<(), Problem>;
 
-    /// The report that was remembered under a key, where it can be read.
+    /// The report stored under a key, if it can be read.
     fn known(&self, key: &VerdictKey) -> Option<Verification>;
 
-    /// Remembers the report of a run under a key.
+    /// Stores the report of a run under a key.
     fn remember(&self, key: &VerdictKey, run: &RunId) -> Result<(), Problem>;
 
-    /// Forgets what was remembered under a key.
+    /// Removes the report under a key.
     fn forget(&self, key: &VerdictKey) -> Result<(), Problem>;
 }
 
-/// Reports that were kept.
+/// Read access to stored reports.
 pub trait KeptReports: Send + Sync {
-    /// The newest, newest first.
+    /// The newest reports, newest first.
     fn newest(&self, most: usize) -> Vec<Verification>;
 
-    /// The report of a run; `None` where there is none that can be read whole.
+    /// The report of a run; `None` if there is none or it cannot be read.
     fn load(&self, run: &RunId) -> Option<Verification>;
 }

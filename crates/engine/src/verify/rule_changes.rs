@@ -1,4 +1,4 @@
-//! Compares the files that decide what is tested with those of the base.
+//! Compares the files that control what is tested with those of the base.
 
 use super::StageEnv;
 use super::second_look::{SecondLook, Tried, with_reason};
@@ -14,7 +14,7 @@ use drive_core::verify::{
 };
 
 impl SecondLook<'_> {
-    /// The commands of the base that a candidate which changes these files no longer has, as a failure.
+    /// A failure if a candidate that changes these files dropped commands of the base.
     pub(super) fn dropped(
         &self,
         progress: &mut dyn FnMut(&str),
@@ -31,7 +31,7 @@ impl SecondLook<'_> {
         progress(&format!("reading the commands of base {}", base.short()));
         let on_base = self.in_fresh("rules", base, |stage_env| {
             let scope = self.known_on_base(stage_env);
-            // What cannot be planned there has no commands to lose.
+            // A base that cannot be planned has no commands to drop.
             let plan = self.verifier.plan(stage_env, &scope, self.cancel);
             Ok(plan.unwrap_or_default())
         })?;
@@ -40,8 +40,9 @@ impl SecondLook<'_> {
         Ok(dropped(&detected, self.plan, self.files))
     }
 
-    /// A stage of a detected project that passed, where the candidate changes what decides which tests run.
-    /// One that does not say how many ran fails if the base runs some; one that ran fewer says so.
+    /// Checks a passed stage of a detected project, if the candidate changes files that affect
+    /// which tests run. If the stage reports no number of tests, it fails if the base runs some; if
+    /// it ran fewer than the base, that is noted.
     pub(super) fn counted(
         &self,
         stage: Stage,
@@ -87,7 +88,7 @@ impl SecondLook<'_> {
         }
     }
 
-    /// Runs the tests of the same folder, or of what is around it, on the base, by the base's own commands.
+    /// Runs the tests of the same folder, or of one around it, on the base with the base's own commands.
     fn same_on_base(&self, turn: &Turn, stage_env: &StageEnv) -> Result<Tried, Problem> {
         let plan = self.commands_on_base(stage_env)?;
         // The candidate may have another kind of project there, or a new one inside.
@@ -109,7 +110,7 @@ impl SecondLook<'_> {
         self.run_up_to(&turn, &plan, stage_env)
     }
 
-    /// The base, where stages are compared with it.
+    /// The base, if stages are compared with it.
     pub(super) fn compared_base(&self) -> Option<&CommitSha> {
         compared_base(self.request, self.base)
     }
@@ -131,8 +132,8 @@ fn uncounted(stage: Stage, because: &str) -> Stage {
 }
 
 impl Verifier<'_> {
-    /// Why there is no plan. A project that cannot be read is the candidate's doing where that of the base
-    /// can, and the base's where it cannot either.
+    /// Why there is no plan. If a project cannot be read, the candidate is at fault if the base's
+    /// can be, and the base is at fault if it cannot either.
     pub(super) fn unplanned(
         &self,
         stop: Stop,

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A world with a Makefile that the candidate changes; the base prints something of its own.
+/// A world with a Makefile that the candidate changes, and with different output on the base.
 fn make(output: &'static str, output_on_base: &'static str) -> World {
     World {
         changed: vec!["Makefile".to_owned()],
@@ -38,7 +38,7 @@ fn tests_without_a_number_fail_where_the_base_counts_some() {
 fn a_base_that_cannot_be_built_does_not_say_how_many_tests_it_has() {
     let mut world = make("", "1 failed, 2 passed in 0.1s\n");
     world.ends_on_base = vec![("make", End::Exited { code: 2 })];
-    // The stage before the tests fails there as well, so that nothing is concluded.
+    // The stage before the tests also fails on the base, so nothing is concluded.
     let verified = detected(&world);
     assert_eq!(verdict(&verified).0, Overall::Pass);
     let why = verified.report.stages[1].reason.clone().unwrap();
@@ -51,7 +51,7 @@ fn tests_without_a_number_pass_where_nothing_says_that_there_were_some() {
         let verified = detected(&make(output, on_base));
         assert_eq!(verdict(&verified), (Overall::Pass, None, None));
     }
-    // Nothing that decides what is tested was changed: the base is not run.
+    // The candidate changed nothing that controls the tests, so the base is not run.
     let mut world = make("", "3 passed in 0.1s\n");
     world.changed = vec!["src/a".to_owned()];
     assert_eq!(verdict(&detected(&world)).0, Overall::Pass);
@@ -71,7 +71,7 @@ fn tests_that_the_candidate_no_longer_runs_are_told() {
     assert_eq!(reason(&fewer).0.as_deref(), Some(told));
     let same = make("2 passed in 0.1s\n", "2 passed in 0.1s\n");
     assert_eq!(reason(&same).0, None);
-    // A test file that is gone decides it as well.
+    // A removed test file affects it as well.
     let mut removed = make("2 passed in 0.1s\n", "9 passed in 0.1s\n");
     removed.changed = vec!["src/a".to_owned(), "tests/a.py".to_owned()];
     let (why, notes) = reason(&removed);
@@ -125,7 +125,7 @@ fn a_project_that_cannot_be_read_is_compared_with_that_of_the_base() {
         let log = world.log.lock().unwrap();
         assert_eq!(log.iter().filter(|one| *one == "close").count(), 2);
     }
-    // Without a base there is nobody to compare with.
+    // Without a base there is nothing to compare with.
     let world = World {
         unreadable: (true, false),
         ..make("", "")

@@ -1,4 +1,4 @@
-//! A failed stage looked at again: on the same tree, and on the base.
+//! Repeats a failed stage on the same tree and on the base.
 
 use super::StageEnv;
 use super::stage::StageRunner;
@@ -13,26 +13,26 @@ use drive_core::verify::{
     deserves_second_look, expired, flaky, gone, may_be_flaky, on_base, quarantined, time_left,
 };
 
-/// What a second look needs to know.
+/// The data for repeating a stage.
 pub(super) struct SecondLook<'a> {
     pub(super) verifier: &'a Verifier<'a>,
     pub(super) request: &'a VerifyRequest,
     /// The stages of the candidate.
     pub(super) plan: &'a Plan,
-    /// The commit that is judged.
+    /// The verified commit.
     pub(super) commit: &'a CommitSha,
     /// The files of its tree.
     pub(super) files: &'a [String],
-    /// What the candidate changes.
+    /// The candidate's changes.
     pub(super) scope: &'a Scope,
-    /// What the candidate was merged into.
+    /// The commit that the candidate was merged into.
     pub(super) base: Option<&'a CommitSha>,
     pub(super) deadline: Timestamp,
     pub(super) cancel: &'a CancelToken,
 }
 
 impl SecondLook<'_> {
-    /// The stage with whose fault it is, where it failed by its own doing.
+    /// The stage with its fault attributed, if it failed by itself.
     pub(super) fn take(&self, stage: Stage, turn: &Turn, progress: &mut dyn FnMut(&str)) -> Stage {
         if !deserves_second_look(&stage) {
             return stage;
@@ -40,8 +40,8 @@ impl SecondLook<'_> {
         let rules = &self.request.rules;
         let today = Day::of(self.verifier.clock.now());
         let mut known = quarantined(&stage, &rules.quarantine, today);
-        // A test that is known to be flaky gets its second chance without being asked for. What reached a
-        // limit would reach it again.
+        // A test that is known to be flaky is retried even if no retries are set. A stage that
+        // reached a limit is not retried, because it would reach it again.
         let retries = if may_be_flaky(&stage) {
             rules.retries.max(u32::from(known.is_some()))
         } else {
@@ -54,7 +54,7 @@ impl SecondLook<'_> {
                 turn.name.words(),
                 turn.route,
             ));
-            // In a workspace of its own: what the first try left must not make it pass.
+            // The retry gets its own workspace: remains of the first try must not make it pass.
             let tried = self.in_fresh("retry", self.commit, |stage_env| {
                 self.run_up_to(turn, self.plan, stage_env)
             });
@@ -76,12 +76,12 @@ impl SecondLook<'_> {
                 };
                 return with_reason(flaky(&stage, *second, policy), known);
             }
-            // Something else failed: that is not what the quarantine is for.
+            // Another test failed, which the quarantine does not cover.
             known = known.filter(|_| quarantined(&second, &rules.quarantine, today).is_some());
         }
         let over = expired(&stage, &rules.quarantine, today);
         let on_base = self.on_base(turn, progress).unwrap_or_else(|problem| {
-            // Nothing is concluded from a comparison that did not take place.
+            // A comparison that did not take place proves nothing.
             OnBase::Unknown(Some(problem.to_string()))
         });
         let may_be_gone = on_base == OnBase::Passes && retries == 0 && blames_machine(&stage);
@@ -91,11 +91,11 @@ impl SecondLook<'_> {
         with_reason(with_reason(attributed(stage, &on_base), over), unmade)
     }
 
-    /// Whether the stage passes on the candidate by now, when its first failure was a matter of the machine
-    /// and the base did not meet it.
+    /// Whether the stage passes on the candidate now. This is tried if the first failure looked
+    /// like the machine's and the base did not have it.
     fn passes_now(&self, turn: &Turn, progress: &mut dyn FnMut(&str)) -> bool {
         progress(&format!(
-            "{} ({}) failed for the machine's sake, it seems; trying once more",
+            "{} ({}) seems to have failed because of the machine; retrying",
             turn.name.words(),
             turn.route,
         ));
@@ -108,7 +108,7 @@ impl SecondLook<'_> {
         }
     }
 
-    /// The same within the time that is left; `None` where none is, or where it was stopped.
+    /// The turn with the remaining time; `None` if no time is left or a stop was requested.
     fn again(&self, turn: &Turn) -> Option<Turn> {
         let left = time_left(self.verifier.clock.now(), self.deadline);
         let goes_on = !left.is_zero() && self.cancel.asked().is_none();
@@ -143,7 +143,7 @@ impl SecondLook<'_> {
         })
     }
 
-    /// Does something in a workspace of its own, and removes that.
+    /// Does something in a workspace of its own, which is removed afterwards.
     pub(super) fn in_fresh<T>(
         &self,
         what: &str,
@@ -164,7 +164,7 @@ impl SecondLook<'_> {
         closed.map(|()| tried)
     }
 
-    /// The stage, after the earlier ones of its route.
+    /// Runs a stage after the earlier stages of its route.
     pub(super) fn run_up_to(
         &self,
         turn: &Turn,
@@ -179,7 +179,7 @@ impl SecondLook<'_> {
             cancel: self.cancel,
         };
         let no_time = || Ok(Tried::Not("`verify.deadline` was reached".to_owned()));
-        // A stage may have several commands, each of which needs those before it.
+        // A stage may have several commands, and each needs those before it.
         let is_turn = |one: &PlannedStage| {
             one.name == turn.name
                 && one.route == turn.route
@@ -210,13 +210,13 @@ impl SecondLook<'_> {
         };
         let stage = stages.run(&again).stage;
         if stage.status == StageStatus::Timeout && again.within < turn.within {
-            // Less time than the first run had.
+            // It had less time than the first run.
             return no_time();
         }
         Ok(Tried::Ran(Box::new(stage)))
     }
 
-    /// What the candidate changes of the base's files.
+    /// The candidate's changes to files that the base has.
     pub(super) fn known_on_base(&self, stage_env: &StageEnv) -> Scope {
         match self.scope {
             Scope::Everything => Scope::Everything,
@@ -228,7 +228,7 @@ impl SecondLook<'_> {
         }
     }
 
-    /// What the base itself would be verified by: what it does not have cannot fail there.
+    /// The commands that would verify the base itself: a command that it lacks cannot fail there.
     pub(super) fn commands_on_base(&self, stage_env: &StageEnv) -> Result<Plan, Problem> {
         let rules = &self.request.rules;
         let files = &stage_env.workspace.files;
@@ -246,7 +246,7 @@ impl SecondLook<'_> {
         if self.plan.stages.iter().any(is_detected) {
             let plan = |scope: &Scope| self.verifier.detected(stage_env, scope, self.cancel);
             let everything = plan(&Scope::Everything);
-            // A project elsewhere in the tree that cannot be planned says nothing about this one.
+            // Another project in the tree that cannot be planned does not matter for this one.
             let plan = everything.or_else(|_| plan(&self.known_on_base(stage_env)));
             stages.extend(plan.unwrap_or_default().stages);
         }
@@ -254,7 +254,7 @@ impl SecondLook<'_> {
     }
 }
 
-/// The stage with one more reason for its end.
+/// Adds to the reason of a stage's end.
 pub(super) fn with_reason(mut stage: Stage, more: Option<String>) -> Stage {
     if let Some(more) = more {
         let reason = stage.reason.map(|reason| format!("{reason}; {more}"));
@@ -263,7 +263,7 @@ pub(super) fn with_reason(mut stage: Stage, more: Option<String>) -> Stage {
     stage
 }
 
-/// Whether a planned stage is the one of a turn, with whatever command.
+/// Whether a planned stage is the one of a turn, with any command.
 fn is_same(one: &PlannedStage, turn: &Turn) -> bool {
     match &one.work {
         Work::Run(command) => {
@@ -274,10 +274,10 @@ fn is_same(one: &PlannedStage, turn: &Turn) -> bool {
     }
 }
 
-/// What came of a second run.
+/// The result of a second run.
 pub(super) enum Tried {
     /// The stage ran.
     Ran(Box<Stage>),
-    /// It did not, for this reason.
+    /// The stage did not run, for this reason.
     Not(String),
 }

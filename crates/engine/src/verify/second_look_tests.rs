@@ -1,7 +1,7 @@
 use super::*;
 use drive_core::settings::FlakyTests;
 
-/// A world whose tests fail, on the base as well where `on_base` says so.
+/// A world with failing tests, and with these results on the base.
 fn red(on_base: &[(&'static str, End)]) -> World {
     World {
         ends: vec![("test", End::Exited { code: 1 })],
@@ -230,7 +230,7 @@ fn a_fault_of_the_machine_that_is_gone_on_the_base_is_looked_for_once_more() {
         )
     );
     let reason = verified.report.failure.clone().unwrap().reason;
-    assert!(reason.ends_with("gone at the second try"), "{reason}");
+    assert!(reason.ends_with("passed when retried"), "{reason}");
     assert!(!promoted(&verified.report, HEAD, BASE));
     let stays = world(None);
     let verified = compared(&stays, vec![three()]);

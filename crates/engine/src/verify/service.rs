@@ -17,16 +17,16 @@ use drive_core::{Class, Problem};
 
 type Ending = (Vec<Stage>, Overall, Option<Failure>);
 
-/// How a verification came to its verdict.
+/// The origin of a verdict.
 enum Judged {
     /// Its stages ran.
     Ran(Ending),
-    /// The same had been judged before.
+    /// An earlier verdict of the same verification is reused.
     Known(Box<Verification>),
 }
 
 impl Verifier<'_> {
-    /// Verifies. There is always a report, and it is kept; `progress` hears what happens.
+    /// Verifies a commit. There is always a report, which is stored; `progress` is called for each step.
     pub fn verify(
         &self,
         request: &VerifyRequest,
@@ -105,8 +105,8 @@ impl Verifier<'_> {
         ending.map(Judged::Ran)
     }
 
-    /// Fast, and first: does everything exist, does the merge apply, is there anything to judge? The
-    /// commit is the one whose tree would land.
+    /// Checks quickly, before anything is created, whether everything exists, the merge applies,
+    /// and there is anything to verify. Returns the commit whose tree would land.
     fn preflight(
         &self,
         request: &VerifyRequest,
@@ -140,7 +140,7 @@ impl Verifier<'_> {
         draft.protect(&request.rules, &changed)?;
         let scope = Scope::Changed(changed);
         if !request.rules.routes.is_empty() {
-            // Explicit routes need no tree: a bad one is known before anything is made.
+            // Explicit routes need no tree, so a bad one is reported before anything is created.
             split_routes(&request.rules.routes, &scope)?;
         }
         Ok((commit, scope))
@@ -197,7 +197,7 @@ impl Verifier<'_> {
         let at_once = usize::try_from(request.rules.max_parallel).unwrap_or(usize::MAX);
         let mut sequence = Sequence::new(plan, deadline);
         loop {
-            // Each stage beside the first one needs a slot as a verification would.
+            // Each stage besides the first one needs a slot, as a verification would.
             let beside = sequence.width(at_once).saturating_sub(1);
             let spare: Vec<Slot> = (0..beside)
                 .map_while(|_| self.slots.spare(request.rules.max_parallel))
@@ -237,7 +237,7 @@ impl Verifier<'_> {
     }
 }
 
-/// Notes what held a stage, what it wanted and what it left.
+/// Records the isolation layers of a stage, the hosts it tried to reach, and the processes it left.
 fn note_run(ran: &RanStage, draft: &mut ReportDraft, progress: &mut dyn FnMut(&str)) {
     let stage = &ran.stage;
     let name = stage.name.words();
@@ -259,7 +259,7 @@ fn note_run(ran: &RanStage, draft: &mut ReportDraft, progress: &mut dyn FnMut(&s
     }
 }
 
-/// Removes the workspace also when a panic unwinds.
+/// Removes the workspace even when a panic unwinds.
 pub(super) struct Closing<'a> {
     workspaces: &'a dyn Workspaces,
     workspace: Option<Workspace>,
@@ -284,7 +284,7 @@ impl<'a> Closing<'a> {
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
         if let Some(workspace) = self.workspace.take() {
-            // Nobody is left to tell; the next start sweeps.
+            // Nobody receives a result here; the next start sweeps.
             let _ = self.workspaces.close(&workspace);
         }
     }
@@ -315,7 +315,7 @@ impl Stop {
     }
 }
 
-/// A commit that has nothing in common with its base is the candidate's doing.
+/// A candidate whose history is unrelated to its base has failed.
 fn unmergeable(problem: Problem) -> Stop {
     if problem.kind != Kind::HistoryUnrelated {
         return Stop::Problem(problem);
@@ -343,7 +343,7 @@ fn conflict(paths: &[String]) -> Failure {
     }
 }
 
-/// The exit of a command follows from the verdict: who must act?
+/// The problem of a verification, whose class decides the command's exit code.
 fn problem_of(
     report: &Verification,
     class: Option<Class>,

@@ -79,7 +79,7 @@ fn verify(world: &World, request: &VerifyRequest) -> Verified {
     verify_with(world, request, &CancelToken::new())
 }
 
-/// Overall, category and who must act.
+/// The overall verdict, the failure's category and the problem's class.
 fn verdict(verified: &Verified) -> (Overall, Option<FailureCategory>, Option<Class>) {
     (
         verified.report.overall,
@@ -358,7 +358,7 @@ fn a_head_that_is_judged_alone_is_not_promotable() {
     assert_eq!(report.overall, Overall::Pass);
     assert_eq!(report.candidate.merged_tree_sha, None);
     assert!(!promoted(&report, HEAD, BASE));
-    // What it changes since it left the base, in its own tree.
+    // Its changes since it left the base are verified, in its own tree.
     let log = world.log.lock().unwrap();
     assert_eq!(log[..2], ["diff 5 1", "open 1"]);
 }

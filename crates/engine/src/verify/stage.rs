@@ -41,14 +41,14 @@ impl StageRunner<'_> {
             .run(&spec, self.cancel, &mut |_| Ok(()), &mut output)
     }
 
-    /// The kept end of a stream as text without secrets.
+    /// The kept end of a stream as text, with secrets redacted.
     pub(super) fn shown(&self, stream: &StreamReport) -> String {
         let bound = self.stage_env.rules.tail_bytes;
         shown(stream, bound, self.secrets().as_ref())
     }
 
-    /// Runs stages that are independent of each other at the same time. They are judged when all of
-    /// them have ended, because they share a tree.
+    /// Runs independent stages at the same time. They are judged after all of them ended, because
+    /// they share a tree.
     pub(super) fn run_together(&self, turns: &[Turn]) -> Vec<RanStage> {
         if let [turn] = turns {
             return vec![self.run(turn)];
@@ -88,7 +88,7 @@ impl StageRunner<'_> {
         Executed::Ran(Box::new((spec, ran, scan)))
     }
 
-    /// `others` are the folders of stages that ran at the same time.
+    /// Judges a stage. `others` are the folders of stages that ran at the same time.
     fn judge(&self, turn: &Turn, executed: Executed, others: &[&str]) -> RanStage {
         let refused = |problem: &Problem, hosts| RanStage {
             stage: self.refused(turn, problem),
@@ -139,7 +139,8 @@ impl StageRunner<'_> {
             .program(&self.stage_env.workspace, &cwd, program)?;
         let mut spec = self.stage_env.command(&program, args, &cwd, turn.within);
         if !command.dir.is_empty() {
-            // A project in a folder of its own may run beside another one, and two cannot share a layer.
+            // A project in its own folder may run at the same time as another, and two stages
+            // cannot share a layer.
             let own = format!("of-{}", command.dir.replace('+', "++").replace('/', "+"));
             let layered = spec.isolation.layered.iter_mut();
             layered.for_each(|folder| folder.layer.push(&own));
@@ -164,14 +165,13 @@ impl StageRunner<'_> {
         Ok(spec)
     }
 
-    /// The variables of the user's environment that this command sees.
+    /// The variables that this command gets from the user's environment.
     fn passed(&self, command: &StageCommand) -> impl Iterator<Item = &(OsString, OsString)> {
         let all = self.stage_env.workspace.passed.iter();
         all.filter(|(name, _)| command.pass_env.iter().any(|one| name == one.as_str()))
     }
 
-    /// The passed values that no report may show, of whatever route: what one command gets, another
-    /// can read from a file.
+    /// The secret values of all routes: a value that one command gets, another may read from a file.
     fn secrets(&self) -> Option<Secrets> {
         let passed = self.stage_env.workspace.passed.iter();
         let passed: Vec<(Cow<'_, str>, Cow<'_, str>)> = passed
@@ -180,7 +180,7 @@ impl StageRunner<'_> {
         passed_secrets(passed.iter().map(|(name, value)| (&**name, &**value)))
     }
 
-    /// The services with their programs found.
+    /// The services, with their programs resolved.
     fn services(&self, command: &StageCommand, cwd: &Path) -> Result<Vec<Service>, Problem> {
         let mut services = command.services.clone();
         for service in &mut services {
@@ -266,7 +266,7 @@ impl StageRunner<'_> {
             let own = output
                 .lines()
                 .filter(|line| !services.iter().any(|prefix| line.starts_with(prefix)));
-            // As on the base, which has another folder.
+            // The path is removed, because the base has another folder.
             let root = format!("{}/", self.stage_env.workspace.path.display());
             let names = failed_tests(&own.collect::<Vec<_>>().join("\n"));
             let names = names.iter().map(|name| name.replace(&root, ""));
@@ -293,9 +293,9 @@ impl StageRunner<'_> {
 /// A stage that came to its end.
 pub(super) struct RanStage {
     pub(super) stage: Stage,
-    /// The layers that held it.
+    /// The layers of isolation that it ran under.
     pub(super) layers: Vec<Layer>,
-    /// Which hosts it wanted, in words.
+    /// The hosts that it tried to reach, as text.
     pub(super) hosts: Vec<String>,
 }
 
@@ -316,20 +316,20 @@ fn blank(turn: &Turn, judgement: Judgement) -> Stage {
     }
 }
 
-/// The tail as text without secrets; replacement characters must not make it longer than the bound.
+/// The tail as text, with secrets redacted; replacement characters must not make it exceed the limit.
 fn shown(stream: &StreamReport, bound: u64, secrets: Option<&Secrets>) -> String {
     let mut bytes = stream.tail.as_slice();
     let text = match secrets {
         Some(secrets) => {
             if stream.truncated_bytes() > 0 {
-                // What the cut left of a line may be the end of a secret.
+                // The rest of a cut line may be the end of a secret.
                 let line = bytes.iter().position(|byte| *byte == b'\n');
                 bytes = line.map_or(&[], |end| &bytes[end + 1..]);
             }
             let mut redactor = Redactor::new(secrets.clone());
             let mut clean = redactor.push(bytes);
             clean.extend(redactor.finish());
-            // Once more: what is not printed may have stood inside one.
+            // Secrets are redacted again, because unprintable characters may have split one.
             secrets.redact(&text::printable(&clean))
         }
         None => text::printable(bytes),
@@ -338,7 +338,7 @@ fn shown(stream: &StreamReport, bound: u64, secrets: Option<&Secrets>) -> String
     text::tail(&text, bound).to_owned()
 }
 
-/// Why a program that must become ready did not: a service, or the one a startup smoke test starts.
+/// Why a program did not become ready: a service, or the one that a startup smoke test starts.
 fn not_ready(turn: &Turn, end: &End, stderr: &str) -> Option<String> {
     let failed = End::Exited {
         code: SERVICE_FAILED,
@@ -347,7 +347,7 @@ fn not_ready(turn: &Turn, end: &End, stderr: &str) -> Option<String> {
         if *end == failed {
             return last_reason(stderr, SERVICE_PREFIX).map(|why| format!("{SERVICE_PREFIX}{why}"));
         }
-        // As long as a service is waited for, nothing else prints.
+        // While a service is waited for, nothing else prints.
         let last = stderr.lines().next_back();
         let waiting = last.and_then(|line| line.strip_prefix(SERVICE_WAITING));
         if let (End::TimedOut { .. }, Some(service)) = (end, waiting) {
@@ -365,7 +365,7 @@ fn last_reason(stderr: &str, prefix: &str) -> Option<String> {
     Some(line.to_owned())
 }
 
-/// Has a helper start the command.
+/// Makes a helper start the command.
 fn wrap(
     spec: &mut CommandSpec,
     helper: &[OsString],

@@ -1,4 +1,4 @@
-//! Environment of a verification's commands: working folder, variables, limits and isolation.
+//! The environment of a verification's commands: working folder, variables, limits and isolation.
 
 use super::Workspace;
 use crate::ports::{CommandSpec, Isolation, NetworkAccess, Writes};
@@ -9,9 +9,9 @@ use drive_core::verify::Rules;
 use std::path::Path;
 use std::time::Duration;
 
-/// Time between TERM and KILL.
+/// The time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long a pipe that a leftover process holds open is read after the command ended.
+/// How long a pipe that a left-over process keeps open is read after the command's end.
 const DRAIN: Duration = Duration::from_secs(2);
 
 /// The workspace and rules that every command of one verification runs under.
@@ -41,7 +41,7 @@ impl StageEnv {
         spec
     }
 
-    /// Gives a command this network.
+    /// Sets the network access of a command.
     pub(super) fn connect(&self, isolation: &mut Isolation, network: StageNetwork) {
         (isolation.network, isolation.reach) = match network {
             StageNetwork::Off => (NetworkAccess::Off, Reach::default()),

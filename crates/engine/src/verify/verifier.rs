@@ -1,4 +1,4 @@
-//! The verifier's ports, what it is asked and what it answers.
+//! The verifier's ports, its request and its result.
 
 use super::StageEnv;
 use super::ports::{Candidates, Projects, Reports, Slots, Workspaces};
@@ -13,37 +13,37 @@ use drive_core::verify::{
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What to verify, and by which rules.
+/// A verification request.
 #[derive(Clone, Debug)]
 pub struct VerifyRequest {
     /// The run it belongs to.
     pub run: RunId,
-    /// The repository: the caller's checkout or its git folder. It is only read.
+    /// The repository: the caller's checkout or its git directory. It is only read.
     pub repo: PathBuf,
     /// The candidate.
     pub revision: String,
-    /// What it is merged into; without, the whole tree is judged and nothing can be promoted.
+    /// The base to merge into; `None` verifies the whole tree, and nothing can be promoted.
     pub base: Option<String>,
-    /// Whether the candidate is judged as it is, not merged: nothing can be promoted either.
+    /// Whether the candidate is verified without a merge; then nothing can be promoted either.
     pub head_only: bool,
     /// The rules.
     pub rules: Rules,
-    /// Where they were read.
+    /// The source of the rules.
     pub rules_from: RulesFrom,
-    /// What the report should say about them.
+    /// Notes about the rules, for the report.
     pub notes: Vec<String>,
-    /// The programs that wait until others are ready.
+    /// The helper programs that wait until other programs are ready.
     pub helpers: Helpers,
-    /// Whether a verdict that is known already is not asked for.
+    /// Whether known verdicts are ignored.
     pub fresh: bool,
 }
 
 /// Program and first arguments of the helpers that start programs inside a stage's containment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Helpers {
-    /// Waits until a program is ready, and ends it.
+    /// Starts a program, waits until it is ready, and ends it.
     pub startup: Vec<OsString>,
-    /// Starts services, runs a command beside them, and ends them.
+    /// Starts services, runs a command while they run, and ends them.
     pub services: Vec<OsString>,
 }
 
@@ -52,13 +52,13 @@ pub struct Helpers {
 pub struct Verified {
     /// The envelope.
     pub report: Verification,
-    /// What keeps it from being a success, with who must act; `None` exactly for a pass.
+    /// Why it is not a success, and who must act; `None` only for a pass.
     pub problem: Option<Problem>,
 }
 
 /// The verifier over its ports.
 pub struct Verifier<'a> {
-    /// Tells the time.
+    /// The clock.
     pub clock: &'a dyn Clock,
     /// Starts processes.
     pub runner: &'a dyn ProcessRunner,
@@ -68,15 +68,15 @@ pub struct Verifier<'a> {
     pub workspaces: &'a dyn Workspaces,
     /// Detects the project's build and test commands.
     pub projects: &'a dyn Projects,
-    /// The machine's limit.
+    /// The machine's limit on simultaneous verifications.
     pub slots: &'a dyn Slots,
     /// The store of reports.
     pub reports: &'a dyn Reports,
 }
 
 impl Verifier<'_> {
-    /// The stages that a scope needs in this workspace: those of the routes, and of the projects of what
-    /// no route covers.
+    /// The stages for a scope in this workspace: those of the routes, and those of the projects
+    /// that contain paths without a route.
     pub(super) fn plan(
         &self,
         stage_env: &StageEnv,
@@ -97,7 +97,7 @@ impl Verifier<'_> {
         Ok(Plan::ordered(stages.collect(), detected.notes))
     }
 
-    /// The stages that a scope needs by the projects of this workspace.
+    /// The stages for a scope, from the projects in this workspace.
     pub(super) fn detected(
         &self,
         stage_env: &StageEnv,
@@ -110,9 +110,9 @@ impl Verifier<'_> {
     }
 }
 
-/// Why there is no stage to judge by.
+/// Why there are no stages to run.
 pub(super) enum Stop {
-    /// The candidate, or its base, is to blame.
+    /// The candidate or its base is at fault.
     Failed(Failure),
     Problem(Problem),
 }

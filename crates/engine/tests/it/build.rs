@@ -1,4 +1,4 @@
-//! A cruise that builds the tasks of a plan and lands them on its branch, with a crash at every step.
+//! Tests a cruise that builds the tasks of a plan and lands them on its branch, with a crash at every step.
 
 use crate::support::{Crashes, Scene, team_request};
 use drive_core::agent::Role;
@@ -16,7 +16,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Duration;
 
-/// The tasks of the plan, and the file that each one writes. The second needs the first.
+/// The tasks of the plan, and the file that each one writes. The second depends on the first.
 const TASKS: [(&str, &str); 2] = [("one", "one.txt"), ("two", "two.txt")];
 
 const PLAN: &str = r#"Two steps.
@@ -40,7 +40,7 @@ fn scene() -> Scene {
     scene.world.agents.script(Role::Coder, |turn: &AgentTurn| {
         let (_, path) = TASKS
             .into_iter()
-            // What landed before is in the prompt too.
+            // The prompt also mentions tasks that landed before.
             .rfind(|(_, path)| turn.prompt.contains(&format!("Write {path}")))
             .unwrap_or_else(|| panic!("whose task is this? {}", turn.prompt));
         AgentWork::answer("Done.").write(path, "written\n")
@@ -80,7 +80,7 @@ fn load(scene: &Scene, id: &RunId) -> Run {
     scene.world.store.load(id).unwrap().unwrap()
 }
 
-/// Each task is done once, and its work is on the branch once.
+/// Asserts that each task was done once, and that its work is on the branch once.
 fn assert_landed(scene: &Scene, root: &Run, when: &str) {
     let (world, store) = (&scene.world, &scene.world.store);
     let outcome = root.outcome.as_ref();
@@ -119,7 +119,7 @@ fn assert_landed(scene: &Scene, root: &Run, when: &str) {
     }
 }
 
-/// How many merges of a task are on the branch.
+/// The number of merges of a task on the branch.
 fn times_landed(scene: &Scene, root: &Run, task: &str) -> usize {
     let repository = &scene.world.repository;
     let branch = root.work.branch.as_deref().unwrap();
@@ -141,8 +141,8 @@ fn a_cruise_that_builds_lands_the_tasks_of_its_plan() {
     assert_eq!(root.children.len(), TASKS.len());
 }
 
-/// A cruise whose tasks have pull requests of their own, while something happens on the one of the first
-/// task as its tree is verified.
+/// A cruise whose tasks have their own pull requests. `meanwhile` acts on that of the first task
+/// while its tree is verified.
 fn per_task(meanwhile: impl FnOnce(&FakeForge, &PullRequest) + Send + 'static) -> (Scene, Run) {
     let scene = scene();
     scene.world.agents.script(Role::Fixer, |turn: &AgentTurn| {
@@ -221,7 +221,7 @@ fn a_task_that_nobody_stands_against_lands_at_once() {
     assert!(!was_held(&scene, &root, ""));
 }
 
-/// Whether a task was kept from landing for this reason.
+/// Whether a task was prevented from landing for this reason.
 fn was_held(scene: &Scene, root: &Run, reason: &str) -> bool {
     let entries = scene.world.store.journal(&root.id).unwrap();
     entries.iter().any(|entry| {
@@ -263,7 +263,7 @@ fn kill_everywhere(crashes: Crashes) {
         }
         scene.recover(None).unwrap();
         let root = scene.cruise(&request, None).unwrap();
-        // A child that died after its last report is brought to its end by the next command.
+        // The next command ends a child that died after its last report.
         scene.recover(None).unwrap();
         assert_landed(&scene, &root, &when);
     }

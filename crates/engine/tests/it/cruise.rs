@@ -1,4 +1,4 @@
-//! `drive cruise run` against the fakes: plan, reviews, a person's comment, an approval.
+//! Tests `drive cruise run` against the fakes: plan, reviews, a person's comment, an approval.
 
 use crate::support::{
     Crashes, HERS, PLAN_FILE, Scene, WISH, assert_nothing_is_lost, cruise_request, posts,
@@ -13,7 +13,7 @@ use drive_core::run::{OutcomeStatus, Run};
 use drive_engine::fakes::{AgentWork, CrashPoint};
 use drive_engine::ports::StatusState;
 
-/// Appends before anybody can merge anything: the plan and its reviews.
+/// The number of journal entries before anybody can merge: the plan and its reviews.
 const FIRST_AFTER_REVIEWS: u32 = 40;
 
 #[test]
@@ -127,7 +127,7 @@ fn a_merge_killed_anywhere_loses_neither_side() {
     }
 }
 
-/// Both the fixer's change and the person's are in the plan.
+/// Asserts that the plan contains the fixer's change and the person's.
 fn assert_hers_landed(scene: &Scene, run: &Run, when: &str) {
     let head = run.work.head_sha.as_ref().unwrap();
     let plan = &scene.world.repository.files_of(head).unwrap()[PLAN_FILE];
@@ -156,7 +156,7 @@ fn kill_everywhere(crashes: Crashes) {
     }
 }
 
-/// Whoever comes after an interrupted agent is told where its work is. Returns how often one was.
+/// Asserts that the agent after an interrupted one is told where its work is. Returns how often one was.
 fn assert_saved_work_is_told(scene: &Scene, when: &str) -> usize {
     let saved = scene.world.repository.saved_work();
     let turns = scene.world.agents.turns();
@@ -171,8 +171,8 @@ fn assert_saved_work_is_told(scene: &Scene, when: &str) -> usize {
 
 #[test]
 fn a_cruise_whose_every_owner_is_killed_still_ends() {
-    // An owner that dies sooner never gets an agent from the end of its interrupted attempt to the
-    // end of the next one.
+    // An owner that dies earlier never gets from the end of an interrupted attempt to the end of
+    // the next one.
     for appends in 10..16 {
         for point in [
             CrashPoint::AfterAppend(appends),
@@ -195,7 +195,7 @@ fn a_cruise_whose_every_owner_is_killed_still_ends() {
     }
 }
 
-/// The plan is approved as the person saw it, and their comment is answered once.
+/// Asserts that the plan is approved as the person saw it, and that their comment is answered once.
 fn assert_finished(scene: &Scene, run: &Run, when: &str) {
     let outcome = run.outcome.as_ref();
     let outcome = outcome.unwrap_or_else(|| panic!("{when}: the cruise did not end"));
@@ -226,7 +226,7 @@ fn assert_finished(scene: &Scene, run: &Run, when: &str) {
     assert_eq!(plan.matches("Re ").count(), 1, "{when}: {plan}");
     assert_nothing_is_lost(scene, when);
     for turn in scene.world.agents.turns() {
-        // The conflicts of a merge are what its agent is there for.
+        // An agent that resolves conflicts gets the conflicts of the merge.
         if turn.role.access() == Access::Write && turn.input.conflicts.is_empty() {
             assert!(
                 !turn.dirty,

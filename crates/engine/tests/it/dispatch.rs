@@ -1,4 +1,4 @@
-//! The dispatcher: many runs at once, stops, panics, and what other processes ask.
+//! Tests the dispatcher: many runs at once, stops, panics, and requests of other processes.
 
 use crate::support::{
     Idle, Scene, WISH, assert_nothing_is_lost, cruise_request, person_acts, run_id, service,
@@ -55,7 +55,7 @@ fn cruises_of_one_process_end_each_on_a_branch_of_its_own() {
     assert_eq!(world.machine.overlaps(), Vec::<String>::new());
 }
 
-/// Panics at the first effect of one name.
+/// Panics at the first effect with this name.
 struct Panics<'a> {
     inner: Idle<'a>,
     at: &'static str,
@@ -93,7 +93,7 @@ fn a_performer_that_panics_fails_its_effect_and_nothing_else() {
     assert_nothing_is_lost(&scene, "after a panic");
 }
 
-/// Asks for a stop as soon as an agent of this role works.
+/// Requests a stop as soon as an agent with this role works.
 fn stop_when(scene: &Scene, role: Role, cancel: &CancelToken) {
     let cancel = cancel.clone();
     scene.world.agents.script(role, move |_| {
@@ -193,8 +193,8 @@ fn an_ask_without_a_live_owner_is_acted_on_by_the_asker() {
     assert_nothing_is_lost(&scene, "after a cleanup");
 }
 
-/// Performs effects while time stands still. A person writes right after the first poll has read the
-/// pull request, and the hint arrives before that poll has ended.
+/// Performs effects while time stands still. A person comments right after the first poll has read
+/// the pull request, and the hint arrives before that poll has ended.
 struct Overtaken<'a> {
     inner: World<'a>,
     world: &'a FakeWorld,
@@ -258,7 +258,7 @@ fn a_hint_that_overtakes_a_poll_under_way_is_not_lost() {
     service.enter(&run_id(), cruise_request(world)).unwrap();
     let (over, waiting) = channel::<()>();
     std::thread::scope(|scope| {
-        // A run that waits for ever is stopped, and has not succeeded then.
+        // A run that would wait forever is stopped, and then does not count as a success.
         let cancel = cancel.clone();
         scope.spawn(move || {
             if waiting.recv_timeout(Duration::from_secs(60)).is_err() {

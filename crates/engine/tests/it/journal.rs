@@ -1,4 +1,4 @@
-//! What the journal's port promises.
+//! Tests the guarantees of the journal's port.
 
 use crate::support::{Scene, run_id, spawn_request};
 use drive_core::ids::{DedupeKey, EffectKey};

@@ -1,5 +1,5 @@
-//! A base that moves between the last look at it and the merge: what lands is another tree than the
-//! verified one.
+//! Tests a base that moves between its last check and the merge, so that the landed tree differs
+//! from the verified one.
 
 use crate::support::{Scene, team_request};
 use drive_core::forge::PrState;
@@ -8,7 +8,7 @@ use drive_core::problem::Kind;
 use drive_core::run::{ChangeDone, Makes, OutcomeStatus, Run, RunKind};
 use drive_engine::ports::StatusState;
 
-/// A team that merges, while a person pushes to the base at the very moment of the merge.
+/// A team that merges while a person pushes to the base at the same moment.
 fn overtaken(passes: bool) -> (Scene, Run) {
     let scene = Scene::new();
     let mut request = team_request(&scene.world);
@@ -79,7 +79,7 @@ fn a_verified_head_carries_the_result_as_a_check() {
     }
 }
 
-/// The control: a base that stays gives the verified tree.
+/// The control: if the base does not move, the verified tree lands.
 #[test]
 fn the_verified_tree_that_landed_is_not_verified_again() {
     let scene = Scene::new();

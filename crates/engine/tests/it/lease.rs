@@ -1,4 +1,4 @@
-//! One owner per run: what a second one may and may not do.
+//! Tests that a run has one owner, and what a second one may do.
 
 use crate::support::{BUGGY, FILE, Scene, run_id, spawn_request};
 use drive_core::agent::Role;
@@ -71,7 +71,7 @@ fn a_stale_fence_token_is_refused() {
     let Scene { world, .. } = Scene::new();
     let (first, second) = (world.start_owner(None), world.start_owner(None));
     let stale = acquire(&first).unwrap().token();
-    // Dropping the lease gave it back: a token of nobody is stale as well.
+    // Dropping the lease released it; a token without a lease is stale as well.
     let problem = deliver(&first, &world, stale).unwrap_err();
     assert_eq!(problem.kind, Kind::LeaseLost);
     let lease = acquire(&second).unwrap();

@@ -1,4 +1,4 @@
-//! The branch that tasks land on, over the fakes.
+//! Tests the branch on which tasks land, with fakes.
 
 use drive_core::cruise::train::Coupled;
 use drive_core::forge::inert::Said;
@@ -44,7 +44,7 @@ fn act(world: &FakeWorld, owner: &FakeOwner, act: &LineAct) -> Result<LineAnswer
     Ok(answer)
 }
 
-/// A task whose work is on a branch of its own.
+/// A task whose work is on its own branch.
 fn task(world: &FakeWorld, name: &str, from: &str, path: &str) -> CarOrder {
     let repository = &world.repository;
     repository.person_branches("origin", name, from);
@@ -113,7 +113,7 @@ fn a_train_is_assembled_verified_and_landed_once() {
     let tip = Some(last.commit.to_string());
     assert_eq!(world.repository.branch(LINE), tip);
     assert_eq!(world.repository.remote_branch("origin", LINE), tip);
-    // Somebody goes on from there: a repeated landing says where it is, and moves nothing.
+    // Others continue from there: a repeated landing reports where it is, and moves nothing.
     let theirs = world
         .repository
         .person_pushes("origin", LINE, "c.txt", "theirs");
@@ -146,7 +146,7 @@ fn a_conflict_names_the_task_its_files_and_those_before_it() {
     assert_eq!(conflict.task, TaskId::new("b"));
     assert_eq!(conflict.files, ["same.txt"]);
     assert_eq!(conflict.with, [TaskId::new("a")]);
-    // What was assembled and did not land is no lost work: its parents have it.
+    // A merge that was assembled but did not land is no lost work: its parents contain it.
     assert_eq!(world.repository.lost_commits(), Vec::<String>::new());
 }
 

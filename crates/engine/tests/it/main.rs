@@ -1,4 +1,4 @@
-//! The engine against fakes of all its ports: whole runs, with a crash at every step.
+//! Tests the engine with fakes of all its ports: whole runs, with a crash at every step.
 //!
 //! Run one module with `cargo nextest run -p drive-engine -E 'test(/^cruise::/)'`.
 #![allow(

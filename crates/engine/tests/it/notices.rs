@@ -1,4 +1,4 @@
-//! What a person is told of a run whose owner is killed at any moment.
+//! Tests the notices about a run whose owner is killed at any moment.
 
 use crate::support::{Crashes, Scene, run_id, spawn_request};
 use drive_core::run::{NoticeEvent, Request};
@@ -23,8 +23,8 @@ fn a_spawn_tells_its_end_once() {
     assert_eq!(scene.world.notifier.told().len(), 1);
 }
 
-/// Only a kill between the note that the program is about to start and its start costs the notice:
-/// the next owner cannot know whether it was started.
+/// A notice is lost only if the owner is killed between the record that the program is about to
+/// start and its start: the next owner cannot know whether it started.
 #[test]
 fn a_spawn_killed_anywhere_tells_its_end_at_most_once() {
     for crashes in [
@@ -44,7 +44,7 @@ fn a_spawn_killed_anywhere_tells_its_end_at_most_once() {
             scene.recover(None).unwrap();
             let told = scene.world.notifier.told();
             assert!(told.len() < 2, "{crashes:?} {number}: {told:?}");
-            // Before its request was stored there is no run to tell of.
+            // Before its request was stored, there is no run to report.
             let is_run = scene.world.store.load(&run_id()).unwrap();
             if is_run.is_some_and(|run| run.request.is_some()) && told.is_empty() {
                 lost += 1;

@@ -1,4 +1,4 @@
-//! Runs that were killed go on, and survive a death at every step of that too.
+//! Tests that killed runs can be continued, even if they are killed again at every step.
 
 use crate::support::{
     BUGGY, Crashes, FILE, FIXED, Idle, Scene, assert_nothing_is_lost, posts, run_id, spawn_request,
@@ -47,7 +47,7 @@ fn assert_team_is_done(scene: &Scene, run: Run, when: &str) {
     }
 }
 
-/// Whether the run was killed in a way that it can go on after.
+/// Whether the run was killed in such a way that it can be continued.
 fn is_lost(scene: &Scene) -> bool {
     let outcome = scene.run().and_then(|run| run.outcome);
     let failure = outcome.and_then(|outcome| outcome.failure);
@@ -131,7 +131,7 @@ fn kill_again_everywhere(crashes: Crashes) {
     }
 }
 
-/// How often the pull request was told that the run can go on.
+/// How many comments on the pull request say that the run can be continued.
 fn closing_comments(scene: &Scene) -> u32 {
     let stops = posts(scene).into_iter();
     stops
@@ -140,10 +140,10 @@ fn closing_comments(scene: &Scene) -> u32 {
         .sum()
 }
 
-/// What the coder adds once there is more to do.
+/// The file that the coder adds when it gets another task.
 const MORE: &str = "more.txt";
 
-/// A team that has ended, and whose coder does something else when it is given more to do.
+/// A team that has ended, and whose coder does something else when it gets another task.
 fn ended_team() -> Scene {
     let scene = Scene::new();
     let writers = scene.writers.clone();
@@ -247,7 +247,7 @@ fn a_spawn_killed_after_any_append_goes_on_to_its_end() {
     kill_a_spawn_everywhere(Crashes::AfterAppend);
 }
 
-/// One of these deaths comes after the push, before its result is journaled.
+/// In one of these cases the process dies after the push, before its result is journaled.
 #[test]
 fn a_spawn_killed_before_any_append_goes_on_to_its_end() {
     kill_a_spawn_everywhere(Crashes::BeforeAppend);
@@ -278,7 +278,7 @@ fn an_expired_lease_of_another_machine_does_not_keep_a_run_from_going_on() {
     let crash = Crashes::AfterAppend.at(24);
     assert!(scene.execute(request, Some(crash)).is_none());
     scene.recover(None).unwrap();
-    // A process elsewhere died with the lease in its hands.
+    // A process on another machine died while it held the lease.
     let far = FakeMachine::named("machine-2").start_drive();
     let store = world.store.of(far.clone(), None);
     let lease = Lease::acquire(&store, &world.clock, &far, &run_id()).unwrap();

@@ -1,4 +1,4 @@
-//! Secrets are redacted in what is journaled and posted, and are not pushed.
+//! Tests that secrets are redacted in the journal and in posts, and are not pushed.
 
 use crate::support::{FILE, FIXED, Scene, run_id, spawn_request, team_request};
 use drive_core::agent::Role;
@@ -15,7 +15,7 @@ fn policy(allow: &[&str]) -> SecretPolicy {
     SecretPolicy::new(&[SECRET.to_owned()], &allow).unwrap()
 }
 
-/// A coder that writes the fixed file, and the secret into this one.
+/// A coder that writes the fixed file, and the secret into this file.
 fn scene(path: &'static str) -> Scene {
     let mut scene = Scene::new();
     scene.world.secrets = policy(&[]);
@@ -71,7 +71,7 @@ fn a_team_does_not_push_a_secret_that_a_later_commit_removes() {
     });
     let first = scene.execute(team_request(&scene.world), None).unwrap();
     assert_eq!(ended(&first), HELD_BACK);
-    // The next agent takes it out again, but the commit that has it stays.
+    // The next agent removes it, but the commit that contains it remains.
     let branch = first.work.branch.clone().unwrap();
     assert_eq!(
         scene.world.repository.remote_branch("origin", &branch),

@@ -1,4 +1,4 @@
-//! `drive spawn` against the fakes.
+//! Tests `drive spawn` with fakes.
 
 use crate::support::{
     BUGGY, Crashes, FILE, Scene, assert_nothing_is_lost, assert_recovered, spawn_request,
@@ -30,7 +30,8 @@ fn a_spawn_ends_with_its_commit_on_a_pull_request() {
     assert_nothing_is_lost(&scene, "without a crash");
 }
 
-/// It was once moved wherever that was a fast-forward, and with it the pull request of others.
+/// A regression test: such a branch was moved if that was a fast-forward, and with it the pull
+/// request of others.
 #[test]
 fn a_spawn_does_not_move_a_branch_that_others_made() {
     let scene = Scene::new();
@@ -128,7 +129,7 @@ fn a_recovery_that_is_killed_is_recovered_too() {
             assert!(first > 5);
             break;
         }
-        // Two appends of each recovery: that the owner is lost, and one more step.
+        // Two journal entries per recovery: that the owner is lost, and one more step.
         let mut owners = 0;
         while scene.recover(Some(CrashPoint::AfterAppend(2))).is_none() {
             owners += 1;

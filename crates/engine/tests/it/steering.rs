@@ -1,4 +1,4 @@
-//! A change of steering files is flagged, and is not merged before a person approved it.
+//! Tests that a change of steering files is flagged, and is not merged before a person approved it.
 
 use crate::support::{FILE, FIXED, Scene, assert_nothing_is_lost, run_id, team_request};
 use drive_core::agent::Role;
@@ -9,7 +9,7 @@ use drive_engine::fakes::AgentWork;
 
 const WORKFLOW: &str = ".github/workflows/ci.yml";
 
-/// A coder that writes the fixed file, and this one.
+/// A coder that writes the fixed file and this one.
 fn scene(path: &'static str) -> Scene {
     let scene = Scene::new();
     scene.world.agents.script(Role::Coder, move |_| {

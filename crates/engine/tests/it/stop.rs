@@ -1,4 +1,4 @@
-//! A run is stopped from another process than its owner's.
+//! Tests that another process than its owner can stop a run.
 
 use crate::support::{Idle, Scene, run_id, spawn_request};
 use drive_core::ids::DedupeKey;

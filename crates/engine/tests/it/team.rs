@@ -1,4 +1,4 @@
-//! `drive spawn-team --mode github` against the fakes.
+//! Tests `drive spawn-team --mode github` with fakes.
 
 use crate::support::{
     Crashes, FILE, FIXED, Idle, Scene, assert_nothing_is_lost, assert_recovered, run_id,
@@ -19,7 +19,7 @@ use drive_engine::start::execute;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-/// Appends before anybody can merge anything: the change and its first reviews.
+/// The number of journal entries before anybody can merge: the change and its first reviews.
 const FIRST_AFTER_REVIEWS: u32 = 40;
 
 fn start(crash: Option<CrashPoint>) -> (Scene, Option<Run>) {
@@ -57,7 +57,8 @@ fn a_team_fixes_its_finding_answers_it_and_marks_the_pull_request_ready() {
     assert_nothing_is_lost(&scene, "without a crash");
 }
 
-/// It was once pushed three times more, with the advice to push it so that the team continues.
+/// A regression test: the branch was pushed three more times, with the advice to push it so that
+/// the team continues.
 #[test]
 fn a_branch_that_a_person_deletes_on_the_remote_ends_a_team_and_stays_deleted() {
     let scene = Scene::new();
@@ -79,7 +80,7 @@ fn a_branch_that_a_person_deletes_on_the_remote_ends_a_team_and_stays_deleted() 
     assert_nothing_is_lost(&scene, "after the branch was deleted");
 }
 
-/// Executes another team to its end between the first team's choice of a name and its use.
+/// Executes another team to its end between the first team's choice of a name and its use of it.
 struct Overtaken<'a> {
     inner: Idle<'a>,
     world: &'a FakeWorld,
@@ -145,7 +146,7 @@ fn two_teams_that_want_one_name_both_succeed() {
     assert_eq!(world.repository.sandboxes(), Vec::new());
 }
 
-/// A team that merges by itself, once its work is reviewed and verified.
+/// A team that merges by itself after its work is reviewed and verified.
 fn merging(scene: &Scene) -> Request {
     let mut request = team_request(&scene.world);
     if let RunKind::Team(terms) = &mut request.kind {

@@ -1,4 +1,4 @@
-//! Runs that start other runs: whole trees against the fakes, with a crash at every step.
+//! Tests runs that start other runs: whole trees with fakes, with a crash at every step.
 
 use crate::support::{Crashes, Idle, Scene, run_id, service, team_request};
 use drive_core::agent::Role;
@@ -25,10 +25,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-/// Longer than anything here takes.
+/// Longer than any step here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Two teams side by side, and one after both.
+/// Two teams in parallel, and one after both.
 fn build_request(world: &FakeWorld) -> Request {
     let order = |id: &str, after: &[&str]| TaskOrder {
         id: TaskId::new(id),
@@ -58,7 +58,7 @@ fn status(run: &Run) -> Option<OutcomeStatus> {
     run.outcome.as_ref().map(|outcome| outcome.status)
 }
 
-/// What must hold for every tree that has ended, whatever happened on the way.
+/// Asserts what must be true for every tree that has ended, whatever happened before.
 fn assert_whole(scene: &Scene, when: &str) {
     let (world, store) = (&scene.world, &scene.world.store);
     let root = load(scene, &run_id()).unwrap();
@@ -132,16 +132,16 @@ fn kill_everywhere(crashes: Crashes) {
             assert!(number > 60, "{crashes:?}: only {number} crashes");
             break;
         }
-        // Another command comes by first: it must not take a child for an orphan.
+        // Another command runs first: it must not take a child for an orphan.
         scene.recover(None).unwrap();
         let run = scene.cruise(&request, None).unwrap();
-        // A child that died after its last report is brought to its end by the next command.
+        // The next command ends a child that died after its last report.
         scene.recover(None).unwrap();
         assert_built(&scene, &run, &when);
     }
 }
 
-/// Asks the root for this while the coder of a child works.
+/// Delivers this event to the root while the coder of a child works.
 fn ask_while_a_child_works(scene: &Scene, event: Event) {
     let (store, clock) = (scene.world.store.clone(), scene.world.clock.clone());
     scene.world.agents.script(Role::Coder, move |_| {
@@ -215,7 +215,7 @@ fn a_child_that_another_process_owns_is_left_to_it() {
     let request = build_request(world);
     std::thread::scope(|threads| {
         let flying = threads.spawn(|| scene.cruise(&request, None).unwrap());
-        // `b` is through while nobody works on `a`.
+        // `b` has ended while `a` makes no progress.
         let is_through = |task| load(&scene, &child(task)).is_some_and(|run| !run.is_active());
         while !is_through("b") && !flying.is_finished() {
             std::thread::sleep(Duration::from_millis(5));
@@ -257,14 +257,14 @@ fn a_child_whose_parent_is_gone_is_stopped_by_the_next_command() {
     assert_eq!(status(&run), Some(OutcomeStatus::Cancelled));
     let is_told = |text: &String| text.contains("could not report to run `r-gone`");
     assert!(run.warnings.iter().any(is_told), "{:?}", run.warnings);
-    // A run that a tree still wants is not touched, however often somebody comes by.
+    // A run that belongs to a live tree is not touched, however often recovery runs.
     let service = service(&owner, &performer, &cancel);
     service.enter(&run_id(), build_request(world)).unwrap();
     let swept = recovery::sweep(owner.journal(), &owner.process, &performer, &cancel).unwrap();
     assert!(swept.ended.is_empty());
 }
 
-/// Loses the lease of a child while its sandbox is made, and tells what came of that only after the
+/// Loses the lease of a child while its sandbox is created, and reports the result only after the
 /// child was taken over again.
 struct Overtaken<'a> {
     inner: Idle<'a>,
@@ -274,7 +274,7 @@ struct Overtaken<'a> {
 }
 
 impl Overtaken<'_> {
-    /// Another machine takes the lease, and gives it back.
+    /// Another machine takes the lease, and releases it.
     fn lose_the_lease(&self) {
         let (world, far) = (self.world, FakeMachine::named("machine-2").start_drive());
         let store = world.store.of(far.clone(), None);
@@ -310,8 +310,8 @@ impl Performer for Overtaken<'_> {
             2 if is_sandbox && task.run.id == child("a") => {
                 self.is_begun_again.store(true, Ordering::SeqCst);
                 wait_until("the first result", || self.is_told.load(Ordering::SeqCst));
-                // Long enough for the dispatcher to see it. One that is slower sees it too late to
-                // take it for this one's.
+                // Long enough for the dispatcher to notice. If it is slower, it notices too late to
+                // attribute the result to this owner.
                 std::thread::sleep(Duration::from_millis(500));
                 self.inner.perform(task)
             }
@@ -439,7 +439,7 @@ fn a_report_that_the_journal_refuses_for_a_moment_is_delivered_all_the_same() {
         terms.tasks.truncate(1);
     }
     service.enter(&run_id(), request).unwrap();
-    // A root that is never told waits for ever.
+    // A root that never gets the report waits forever.
     let (done, is_done) = std::sync::mpsc::channel::<()>();
     let root = std::thread::scope(|threads| {
         let cancel = &cancel;

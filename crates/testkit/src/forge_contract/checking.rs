@@ -29,7 +29,7 @@ fn states(checks: &[Check]) -> Vec<(&str, CheckState)> {
     states.collect()
 }
 
-/// The newest status of each context is a check.
+/// The newest status of each context appears as a check.
 pub fn the_statuses_of_a_head_are_its_checks(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/checks");
     assert_eq!(checks(fixture, &pr), []);
@@ -52,7 +52,7 @@ pub fn the_statuses_of_a_head_are_its_checks(fixture: &dyn ForgeFixture) {
     assert_eq!(all[1].summary.as_deref(), Some("said by the suite"));
 }
 
-/// A check belongs to its commit.
+/// A check belongs to one commit.
 pub fn a_newer_head_has_no_checks_yet(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/checked");
     say(fixture, &pr, "lint", StatusState::Success);
@@ -74,7 +74,7 @@ fn report<'a>(state: StatusState, title: &'a str) -> CheckReport<'a> {
     }
 }
 
-/// A report that was pending becomes the result, and stands once.
+/// A pending report is replaced by its result, and exists once.
 pub fn a_report_is_changed_from_pending_to_its_result(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/report");
     for (state, title, expected) in [
@@ -90,7 +90,7 @@ pub fn a_report_is_changed_from_pending_to_its_result(fixture: &dyn ForgeFixture
     }
 }
 
-/// A report whose answer was lost is found again.
+/// A report whose answer was lost is found, not posted again.
 pub fn a_lost_answer_does_not_report_twice(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/lost");
     fixture.lose_next_answer();

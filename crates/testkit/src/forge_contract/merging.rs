@@ -1,11 +1,11 @@
-//! Exactly what was verified is merged, or nothing.
+//! Contract: a forge merges exactly the verified commit, or nothing.
 
 use super::fixture::{open, poll};
 use super::{BASE, ForgeFixture};
 use drive_core::forge::PrState;
 use drive_engine::ports::{MergeOutcome, Since};
 
-/// Merging again finds it merged, and everybody reads which commit that made.
+/// Merging again reports the earlier merge, and every reading returns its commit.
 pub fn the_expected_head_is_merged_once(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/merge");
     let first = fixture
@@ -31,7 +31,7 @@ pub fn the_expected_head_is_merged_once(fixture: &dyn ForgeFixture) {
     assert_eq!(polled.map(|one| &one.merged_sha), Some(&sha));
 }
 
-/// A push after the verdict voids it.
+/// A push after the verdict prevents the merge.
 pub fn another_head_is_not_merged(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/moved");
     fixture.push("feat/moved", "late.txt", "late\n");
@@ -46,7 +46,7 @@ pub fn another_head_is_not_merged(fixture: &dyn ForgeFixture) {
     );
 }
 
-/// The forge merged, the network lost the answer.
+/// The forge merged, and the network lost the answer.
 pub fn a_lost_answer_to_a_merge_is_found_out(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/mergelost");
     fixture.lose_next_answer();
@@ -60,7 +60,7 @@ pub fn a_lost_answer_to_a_merge_is_found_out(fixture: &dyn ForgeFixture) {
     );
 }
 
-/// Closed is closed.
+/// A closed pull request stays closed.
 pub fn a_closed_pull_request_is_not_merged(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/closed");
     fixture.forge().close(pr.number).unwrap();
@@ -78,7 +78,7 @@ pub fn a_closed_pull_request_is_not_merged(fixture: &dyn ForgeFixture) {
     );
 }
 
-/// A conflict is told before and at the merge.
+/// A conflict is reported before the merge and when merging.
 pub fn a_conflict_is_told_and_not_merged(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/conflict");
     fixture.push(BASE, "src/lib.rs", "entirely\ndifferent\n");

@@ -1,7 +1,7 @@
 //! The contract of a forge, as one suite of tests.
 //!
 //! An adapter writes a [`ForgeFixture`] and one line, `drive_testkit::forge_contract!(my_fixture)`,
-//! where `my_fixture()` makes a fresh forge with an empty repository. The suite is the same for all.
+//! where `my_fixture()` creates a forge with an empty repository. All adapters run the same suite.
 #![expect(
     clippy::unwrap_used,
     reason = "a contract test fails by panicking, as every test does"

@@ -1,4 +1,4 @@
-//! Polling: every comment of people arrives, and nothing else.
+//! Contract of polling: every comment of people is delivered, and nothing else.
 
 use super::ForgeFixture;
 use super::fixture::{all_comments, open, poll};
@@ -6,7 +6,8 @@ use drive_core::forge::{CommentRef, Permission, PrState, ReviewState, Surface};
 use drive_engine::ports::Since;
 use std::collections::BTreeSet;
 
-/// Conversation, line and review body come in the order of their last change, with all they say.
+/// Comments of the conversation, of lines and of review bodies are delivered in the order of their
+/// last change, with all their data.
 pub fn three_surfaces_are_one_stream(fixture: &dyn ForgeFixture) {
     fixture.add_person("wim", Permission::Write);
     let pr = open(fixture, "feat/three");
@@ -62,7 +63,7 @@ pub fn three_surfaces_are_one_stream(fixture: &dyn ForgeFixture) {
     );
 }
 
-/// The cursor moves: what was delivered long ago is not delivered for ever.
+/// The cursor advances: old comments are not delivered forever.
 pub fn a_later_poll_brings_nothing_old_beyond_the_overlap(fixture: &dyn ForgeFixture) {
     fixture.add_person("wim", Permission::Write);
     let pr = open(fixture, "feat/cursor");
@@ -83,7 +84,7 @@ pub fn a_later_poll_brings_nothing_old_beyond_the_overlap(fixture: &dyn ForgeFix
     assert!(third.next.0 > first.next.0);
 }
 
-/// An edit is a new version of the same comment, on every surface.
+/// An edited comment is delivered as a new version of the same comment, wherever it was written.
 pub fn an_edit_comes_again_as_a_new_version(fixture: &dyn ForgeFixture) {
     fixture.add_person("wim", Permission::Write);
     let pr = open(fixture, "feat/edit");
@@ -109,7 +110,7 @@ pub fn an_edit_comes_again_as_a_new_version(fixture: &dyn ForgeFixture) {
     }
 }
 
-/// Whoever does not watch does not get.
+/// A pull request that is not watched is not delivered.
 pub fn only_watched_pull_requests_are_delivered(fixture: &dyn ForgeFixture) {
     fixture.add_person("wim", Permission::Write);
     let watched = open(fixture, "feat/watched");
@@ -129,7 +130,7 @@ pub fn only_watched_pull_requests_are_delivered(fixture: &dyn ForgeFixture) {
     );
 }
 
-/// Closing and merging by other hands is seen without asking for each pull request.
+/// Closing and merging by others is detected without one request per pull request.
 pub fn a_poll_tells_which_pull_requests_changed(fixture: &dyn ForgeFixture) {
     let stays = open(fixture, "feat/stays");
     let goes = open(fixture, "feat/goes");
@@ -147,7 +148,7 @@ pub fn a_poll_tells_which_pull_requests_changed(fixture: &dyn ForgeFixture) {
     assert_eq!(seen, [(PrState::Closed, goes.head_sha)]);
 }
 
-/// More than any page holds.
+/// More comments than fit on any page.
 pub fn many_comments_all_arrive(fixture: &dyn ForgeFixture) {
     fixture.add_person("wim", Permission::Write);
     let pr = open(fixture, "feat/many");

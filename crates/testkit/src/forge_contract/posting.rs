@@ -1,4 +1,4 @@
-//! Posting: each post of drive appears once, in the right thread.
+//! Contract of posting: each post of drive appears once, in the right thread.
 
 use super::ForgeFixture;
 use super::fixture::{all_comments, containing, open, post};
@@ -10,7 +10,7 @@ use drive_engine::ports::Reaction;
 const MARKER: &str = "<!-- drive:test:1 -->";
 const OTHER: &str = "<!-- drive:test:2 -->";
 
-/// A post repeated after a restart is found, not made again.
+/// A post that is repeated after a restart is found, not made again.
 pub fn the_same_marker_posts_once(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/once").number;
     let first = fixture.forge().post(pr, post("hello", MARKER)).unwrap();
@@ -21,7 +21,7 @@ pub fn the_same_marker_posts_once(fixture: &dyn ForgeFixture) {
     assert!(standing[0].body.starts_with("hello"));
 }
 
-/// The forge took it, the network lost the answer.
+/// The forge accepted it, and the network lost the answer.
 pub fn a_lost_answer_does_not_post_twice(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/lost").number;
     fixture.lose_next_answer();
@@ -32,7 +32,7 @@ pub fn a_lost_answer_does_not_post_twice(fixture: &dyn ForgeFixture) {
     );
 }
 
-/// Text is not identity.
+/// Posts with equal texts are different posts.
 pub fn two_markers_are_two_posts_even_with_the_same_text(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/two").number;
     let first = fixture.forge().post(pr, post("hello", MARKER)).unwrap();
@@ -41,7 +41,7 @@ pub fn two_markers_are_two_posts_even_with_the_same_text(fixture: &dyn ForgeFixt
     assert_eq!(containing(&all_comments(fixture, pr), "hello").len(), 2);
 }
 
-/// An answer to an inline comment belongs to its thread.
+/// A reply to an inline comment belongs to its thread.
 pub fn a_reply_stands_in_the_thread_of_the_first_comment(fixture: &dyn ForgeFixture) {
     fixture.add_person("wim", Permission::Write);
     let pr = open(fixture, "feat/reply").number;
@@ -57,7 +57,7 @@ pub fn a_reply_stands_in_the_thread_of_the_first_comment(fixture: &dyn ForgeFixt
     );
 }
 
-/// A thread has one first comment, however deep the talk.
+/// A thread has one first comment, however deep the replies.
 pub fn a_reply_to_a_reply_stands_in_the_same_thread(fixture: &dyn ForgeFixture) {
     fixture.add_person("wim", Permission::Write);
     let pr = open(fixture, "feat/deep").number;
@@ -74,7 +74,7 @@ pub fn a_reply_to_a_reply_stands_in_the_same_thread(fixture: &dyn ForgeFixture) 
     assert_eq!(reply.in_reply_to, Some(remark.id));
 }
 
-/// Replies are posts: once.
+/// Replies are posts, so each appears once.
 pub fn a_reply_with_the_same_marker_stands_once(fixture: &dyn ForgeFixture) {
     fixture.add_person("wim", Permission::Write);
     let pr = open(fixture, "feat/replyonce").number;
@@ -94,7 +94,7 @@ pub fn a_reply_with_the_same_marker_stands_once(fixture: &dyn ForgeFixture) {
     );
 }
 
-/// Conversation and review bodies have no thread.
+/// Comments in the conversation and review bodies have no threads.
 pub fn a_reply_outside_a_thread_stands_in_the_conversation(fixture: &dyn ForgeFixture) {
     fixture.add_person("wim", Permission::Write);
     let pr = open(fixture, "feat/outside").number;
@@ -115,7 +115,7 @@ pub fn a_reply_outside_a_thread_stands_in_the_conversation(fixture: &dyn ForgeFi
     assert_ne!(first.comment, second.comment);
 }
 
-/// What can never be said must not be tried for ever: the problem has a kind of its own.
+/// A reply that can never be posted must not be retried forever, so its problem has its own kind.
 pub fn a_reply_to_a_deleted_comment_on_a_line_says_that_it_is_gone(fixture: &dyn ForgeFixture) {
     fixture.add_person("wim", Permission::Write);
     let pr = open(fixture, "feat/gone").number;
@@ -133,7 +133,7 @@ pub fn a_reply_to_a_deleted_comment_on_a_line_says_that_it_is_gone(fixture: &dyn
     assert_eq!(kinds, [Kind::CommentNotFound, Kind::CommentNotFound]);
 }
 
-/// A comment of ours is corrected in place. One that somebody deleted says that it is gone.
+/// Drive's own comment is edited in place. If it was deleted, the problem says so.
 pub fn an_edit_replaces_the_text_and_keeps_the_marker(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/own").number;
     let posted = fixture.forge().post(pr, post("working", MARKER)).unwrap();
@@ -152,7 +152,7 @@ pub fn an_edit_replaces_the_text_and_keeps_the_marker(fixture: &dyn ForgeFixture
     assert_eq!(gone.unwrap_err().kind, Kind::CommentNotFound);
 }
 
-/// A reaction is a state, not an event.
+/// A repeated reaction has no further effect.
 pub fn a_reaction_given_twice_stands_once(fixture: &dyn ForgeFixture) {
     fixture.add_person("wim", Permission::Write);
     let pr = open(fixture, "feat/eyes").number;
@@ -168,7 +168,7 @@ pub fn a_reaction_given_twice_stands_once(fixture: &dyn ForgeFixture) {
     }
 }
 
-/// A forge takes so many characters and no more.
+/// A forge limits the length of a comment.
 pub fn a_body_too_long_is_cut_and_keeps_its_marker(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/long").number;
     let text = "long ".repeat(20_000);

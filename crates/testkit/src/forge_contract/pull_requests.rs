@@ -1,4 +1,4 @@
-//! Opening, finding, changing and closing.
+//! Contract of pull requests: opening, finding, changing and closing them.
 
 use super::ForgeFixture;
 use super::fixture::{new_pull_request, open};
@@ -8,7 +8,7 @@ use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::problem::Kind;
 use drive_engine::ports::{CommitStatus, NewPullRequest, StatusState};
 
-/// Opening again returns what already stands.
+/// Opening again returns the existing pull request.
 pub fn opening_twice_returns_the_same_pull_request(fixture: &dyn ForgeFixture) {
     let head = fixture.push("feat/login", "a.txt", "a\n");
     let new = new_pull_request("feat/login");
@@ -25,7 +25,7 @@ pub fn opening_twice_returns_the_same_pull_request(fixture: &dyn ForgeFixture) {
     );
 }
 
-/// A branch that nobody opened anything for.
+/// A branch for which no pull request was opened.
 pub fn a_branch_without_pull_request_is_not_found(fixture: &dyn ForgeFixture) {
     fixture.push("feat/none", "a.txt", "a\n");
     assert_eq!(
@@ -44,7 +44,7 @@ pub fn a_branch_without_pull_request_is_not_found(fixture: &dyn ForgeFixture) {
     );
 }
 
-/// A closed pull request is found until a newer one takes its place.
+/// A closed pull request is found until there is a newer one.
 pub fn a_branch_is_found_in_its_newest_pull_request(fixture: &dyn ForgeFixture) {
     let first = open(fixture, "feat/again");
     fixture.forge().close(first.number).unwrap();
@@ -69,7 +69,7 @@ pub fn a_branch_is_found_in_its_newest_pull_request(fixture: &dyn ForgeFixture) 
     assert_eq!((found.number, found.state), (second.number, PrState::Open));
 }
 
-/// A draft is a draft until it is marked ready.
+/// A draft remains one until it is marked ready.
 pub fn a_draft_becomes_ready_and_stays_ready(fixture: &dyn ForgeFixture) {
     fixture.push("feat/draft", "a.txt", "a\n");
     let new = NewPullRequest {
@@ -83,7 +83,7 @@ pub fn a_draft_becomes_ready_and_stays_ready(fixture: &dyn ForgeFixture) {
     assert!(!fixture.forge().fetch(pr.number).unwrap().draft);
 }
 
-/// The head is the tip of the branch, always.
+/// The head is always the tip of the branch.
 pub fn the_head_follows_a_push(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/push");
     let head = fixture.push("feat/push", "b.txt", "b\n");
@@ -94,7 +94,7 @@ pub fn the_head_follows_a_push(fixture: &dyn ForgeFixture) {
     );
 }
 
-/// The description is what was last written.
+/// The description is the one that was written last.
 pub fn the_description_is_replaced(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/body");
     fixture
@@ -108,7 +108,7 @@ pub fn the_description_is_replaced(fixture: &dyn ForgeFixture) {
     );
 }
 
-/// A forge takes so many characters of a description and no more.
+/// A forge limits the length of a description.
 pub fn a_description_too_long_is_cut_with_a_note(fixture: &dyn ForgeFixture) {
     let head = fixture.push("feat/verbose", "a.txt", "a\n");
     let long = "ü".repeat(BODY_CHARS + 1);
@@ -128,7 +128,7 @@ pub fn a_description_too_long_is_cut_with_a_note(fixture: &dyn ForgeFixture) {
     assert_eq!(fixture.forge().fetch(pr.number).unwrap().body, cut);
 }
 
-/// Closing is final and repeatable.
+/// Closing is final and can be repeated.
 pub fn closing_twice_is_closing_once(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/close");
     fixture.forge().close(pr.number).unwrap();
@@ -139,16 +139,16 @@ pub fn closing_twice_is_closing_once(fixture: &dyn ForgeFixture) {
     );
 }
 
-/// What does not exist is named by the problem.
+/// The problem names the missing pull request.
 pub fn an_unknown_pull_request_is_a_typed_problem(fixture: &dyn ForgeFixture) {
     let problem = fixture.forge().fetch(PrNumber::new(4711)).unwrap_err();
-    // A forge that hides what a token must not see cannot tell the two apart.
+    // A forge that hides what a token must not see cannot distinguish the two.
     let kinds = [Kind::PullRequestNotFound, Kind::ForgeNotFound];
     assert!(kinds.contains(&problem.kind), "{}", problem.kind);
     assert!(problem.message.contains("4711"), "{}", problem.message);
 }
 
-/// Permissions as the forge says; who is unknown has none.
+/// Permissions are those of the forge; an unknown person has none.
 pub fn permissions_are_told_and_strangers_have_none(fixture: &dyn ForgeFixture) {
     let people = [
         ("ada", Permission::Admin),
@@ -167,7 +167,7 @@ pub fn permissions_are_told_and_strangers_have_none(fixture: &dyn ForgeFixture) 
     );
 }
 
-/// A status is replaced within its context only.
+/// A status replaces only one of the same context.
 pub fn the_newest_status_of_a_context_counts(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/status");
     let say = |context, state| {

@@ -1,4 +1,4 @@
-//! Reviews of ours: remarks on lines, once, and threads that get resolved.
+//! Contract of drive's own reviews: each inline comment appears once, and threads can be resolved.
 
 use super::ForgeFixture;
 use super::fixture::{all_comments, containing, open, post};
@@ -32,7 +32,7 @@ fn give(fixture: &dyn ForgeFixture, pr: &PullRequest, second_line: u64) -> Poste
     fixture.forge().review(pr.number, &review).unwrap()
 }
 
-/// Each remark stands on its line, the body in the review.
+/// Each inline comment is on its line; the body is in the review.
 pub fn a_review_stands_on_its_lines(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/review");
     let posted = give(fixture, &pr, 4);
@@ -66,7 +66,7 @@ pub fn a_review_stands_on_its_lines(fixture: &dyn ForgeFixture) {
     assert_eq!(told, ours);
 }
 
-/// A review repeated after a restart is found with its lines.
+/// A review that is repeated after a restart is found with its lines.
 pub fn a_review_with_the_same_marker_stands_once(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/reviewonce");
     let first = give(fixture, &pr, 4);
@@ -75,7 +75,7 @@ pub fn a_review_with_the_same_marker_stands_once(fixture: &dyn ForgeFixture) {
     assert_eq!(all_comments(fixture, pr.number).len(), 3);
 }
 
-/// The forge took the review, the network lost the answer.
+/// The forge accepted the review, and the network lost the answer.
 pub fn a_lost_answer_does_not_review_twice(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/reviewlost");
     fixture.lose_next_answer();
@@ -84,8 +84,8 @@ pub fn a_lost_answer_does_not_review_twice(fixture: &dyn ForgeFixture) {
     assert_eq!(all_comments(fixture, pr.number).len(), 3);
 }
 
-/// A remark on several lines stands on the first or the last of them; one whose lines the diff does not
-/// show together is still read by somebody.
+/// A comment on several lines appears on the first or last of them. If the diff does not show all
+/// of them together, it still appears somewhere.
 pub fn a_remark_on_several_lines_stands_on_one_of_them(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/several");
     let remark = |line, body, marker| LineComment {
@@ -113,7 +113,7 @@ pub fn a_remark_on_several_lines_stands_on_one_of_them(fixture: &dyn ForgeFixtur
     assert_eq!(containing(&standing, "too many").len(), 1);
 }
 
-/// A remark on a line outside the diff is still read by somebody.
+/// A comment on a line outside of the diff still appears somewhere.
 pub fn a_line_the_diff_does_not_reach_is_not_lost(fixture: &dyn ForgeFixture) {
     let pr = open(fixture, "feat/reach");
     give(fixture, &pr, 4000);
@@ -123,7 +123,7 @@ pub fn a_line_the_diff_does_not_reach_is_not_lost(fixture: &dyn ForgeFixture) {
     assert_eq!(containing(&standing, REVIEW).len(), 1);
 }
 
-/// A reply names the thread as well as its first comment does.
+/// A reply identifies the thread as well as its first comment does.
 pub fn a_thread_is_resolved_by_any_of_its_comments(fixture: &dyn ForgeFixture) {
     fixture.add_person("wim", Permission::Write);
     let pr = open(fixture, "feat/resolve").number;
@@ -142,7 +142,7 @@ pub fn a_thread_is_resolved_by_any_of_its_comments(fixture: &dyn ForgeFixture) {
     fixture.forge().resolve(pr, remark).unwrap();
 }
 
-/// A push after an approval is not approved by it; a remark does not take it back.
+/// An approval does not cover later pushes, and a comment does not withdraw it.
 pub fn an_approval_stands_for_the_head_it_was_given_for(fixture: &dyn ForgeFixture) {
     fixture.add_person("wim", Permission::Write);
     fixture.add_person("ada", Permission::Admin);
@@ -169,7 +169,7 @@ pub fn an_approval_stands_for_the_head_it_was_given_for(fixture: &dyn ForgeFixtu
     );
 }
 
-/// The newest verdict counts, and approving again binds the newest head.
+/// The newest verdict counts, and a new approval is for the newest head.
 pub fn a_later_verdict_of_the_same_person_takes_an_approval_back(fixture: &dyn ForgeFixture) {
     fixture.add_person("wim", Permission::Write);
     let pr = open(fixture, "feat/unapprove");
@@ -188,7 +188,7 @@ pub fn a_later_verdict_of_the_same_person_takes_an_approval_back(fixture: &dyn F
     assert_eq!(approved(fixture, &pr), [("wim".to_owned(), pushed)]);
 }
 
-/// A request for changes stands, whatever is pushed, until its author approves.
+/// A request for changes remains, whatever is pushed, until its author approves.
 pub fn a_request_for_changes_stands_until_its_author_approves(fixture: &dyn ForgeFixture) {
     fixture.add_person("wim", Permission::Write);
     let pr = open(fixture, "feat/objected");
@@ -210,7 +210,7 @@ pub fn a_request_for_changes_stands_until_its_author_approves(fixture: &dyn Forg
     assert_eq!(objected(), Vec::<String>::new());
 }
 
-/// A whole reading tells which threads are resolved.
+/// A complete reading reports resolved threads.
 pub fn a_resolved_thread_is_told_with_its_comments(fixture: &dyn ForgeFixture) {
     fixture.add_person("wim", Permission::Write);
     let pr = open(fixture, "feat/settled");

@@ -7,12 +7,12 @@ use drive_core::forge::inline::hunk_up_to;
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// The longest body GitHub takes.
+/// The maximum length of a body on GitHub.
 const BODY_CHARS: usize = 65_536;
 
 pub(super) type Done<T> = Result<T, Refusal>;
 
-/// A pull request as somebody asks for it.
+/// A request to open a pull request.
 pub(crate) struct Proposal<'a> {
     pub(crate) by: &'a str,
     pub(crate) title: &'a str,
@@ -22,7 +22,7 @@ pub(crate) struct Proposal<'a> {
     pub(crate) draft: bool,
 }
 
-/// A remark as part of a review.
+/// An inline comment as part of a review.
 pub(crate) struct Remark {
     pub(crate) path: String,
     pub(crate) line: u64,
@@ -128,7 +128,7 @@ impl World {
         Ok(id)
     }
 
-    /// A review, with its remarks on lines.
+    /// Posts a review with its inline comments.
     pub(crate) fn review(
         &mut self,
         repo: &str,
@@ -175,7 +175,7 @@ impl World {
         Ok(id)
     }
 
-    /// A lone remark on a line: GitHub wraps it into a review without text.
+    /// Posts a single inline comment, which GitHub wraps into a review without text.
     pub(crate) fn comment_on_line(
         &mut self,
         repo: &str,
@@ -252,7 +252,7 @@ impl World {
         Ok(status)
     }
 
-    /// Merges; the refusals are GitHub's own.
+    /// Merges, or refuses like GitHub.
     pub(crate) fn merge(
         &mut self,
         repo: &str,
@@ -298,7 +298,7 @@ impl World {
         Ok(sha)
     }
 
-    /// Takes over what git now holds: heads move, lines become outdated.
+    /// Adopts the current state of git: heads move, lines become outdated.
     pub(crate) fn refresh_branches(&mut self, repo_name: &str) {
         let now = self.now();
         let (mut moved, mut gone) = (Vec::new(), Vec::new());
@@ -312,7 +312,7 @@ impl World {
             if let Some(base) = base {
                 pull.base_sha = base;
             }
-            // Whoever deletes the branch of a pull request closes it.
+            // Deleting the branch of a pull request closes it.
             if head.is_none() {
                 pull.closed_at = Some(now);
                 pull.updated_at = now;
@@ -357,7 +357,7 @@ impl World {
         }
     }
 
-    /// GitHub takes only lines of the diff, and several only if one hunk shows all of them.
+    /// Checks a line: GitHub accepts only lines of the diff, and several only if one hunk shows them all.
     fn check_line(&self, repo: &str, pull: &Pull, remark: &Remark) -> Done<()> {
         let git = &self.repo(repo)?.git;
         let shown = git.lines_in_diff(&pull.base_sha, &pull.head_sha, &remark.path);
@@ -485,7 +485,7 @@ fn check_body(body: &str) -> Done<()> {
     Ok(())
 }
 
-/// GitHub's 422 of reviews carries plain texts.
+/// A refusal of a review on one's own pull request: this 422 contains plain texts.
 fn own_pull(text: &str) -> Refusal {
     Refusal {
         status: 422,

@@ -1,7 +1,7 @@
-//! GitHub Apps: installation tokens that end, by the simulator's clock, and tokens that are revoked.
+//! GitHub Apps: installation tokens that expire by the simulator's clock, and tokens that are revoked.
 //!
-//! The stored part of GitHub's description has no operation of apps, so requests are judged by their
-//! shape here: the path, a web token signed by the app's key, and times within GitHub's limits.
+//! The stored part of GitHub's description lacks the operations of apps, so requests are checked here by
+//! their shape: the path, a web token signed with the app's key, and times within GitHub's limits.
 
 use super::http::{Answer, Refusal, Request};
 use super::state::World;
@@ -10,17 +10,17 @@ use jiff::SignedDuration;
 use ring::signature::{KeyPair, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
 use serde_json::{Value, json};
 
-/// The private key of the app in tests, as DER: a repository must not look as if it held secrets.
+/// The private key of the app in tests, as DER, so that the repository does not seem to contain secrets.
 pub(super) const KEY: &[u8] = include_bytes!("../../data/github/app-key.der");
-/// A key that no app has.
+/// A key that belongs to no app.
 pub(super) const OTHER_KEY: &[u8] = include_bytes!("../../data/github/other-key.der");
 
-/// How long an installation token lives.
+/// The lifetime of an installation token, in seconds.
 const LIVES: i64 = 3600;
-/// How far in the future a web token may end.
+/// How far in the future a web token may expire, in seconds.
 const LONGEST: i64 = 600;
 
-/// The login of a token that counts now.
+/// The login of a valid token.
 pub(crate) fn viewer(world: &World, token: &str) -> Option<String> {
     let has_ended = world
         .token_ends
@@ -29,12 +29,12 @@ pub(crate) fn viewer(world: &World, token: &str) -> Option<String> {
     world.tokens.get(token).filter(|_| !has_ended).cloned()
 }
 
-/// Whether a token belongs to an app. GitHub tells such a token no permission of an account.
+/// Whether a token belongs to an app. GitHub reports no account permissions to such a token.
 pub(crate) fn is_of_app(world: &World, token: &str) -> bool {
     world.token_ends.contains_key(token)
 }
 
-/// The refusal of git without a token that counts.
+/// Refuses git without a valid token.
 pub(crate) fn refuse_git(world: &World, request: &Request) -> Option<Answer> {
     if !world.git_needs_token {
         return None;
@@ -50,7 +50,7 @@ pub(crate) fn refuse_git(world: &World, request: &Request) -> Option<Answer> {
     Some(answer.with("www-authenticate", "Basic realm=\"GitHub\""))
 }
 
-/// The answer to a request that only an app makes; `None` for every other request.
+/// The answer to a request that only an app makes; `None` for all others.
 pub(crate) fn answer(world: &mut World, request: &Request) -> Option<Answer> {
     let rest = request.path.strip_prefix("/app/installations/")?;
     let id = rest.strip_suffix("/access_tokens")?;
@@ -92,7 +92,7 @@ fn mint(world: &mut World, claims: &Value, installation: u64) -> Result<Answer, 
     ))
 }
 
-/// What a web token claims, if the app's key signed it and its times are as GitHub wants them.
+/// The claims of a web token, if the app's key signed it and its times satisfy GitHub.
 fn claims_of(token: &str, now: Timestamp) -> Result<Value, Refusal> {
     let refuse = |why: &str| Refusal::new(401, why);
     let undecodable = "A JSON web token could not be decoded";
@@ -125,7 +125,7 @@ fn claims_of(token: &str, now: Timestamp) -> Result<Value, Refusal> {
     Ok(claims)
 }
 
-/// Base64 of both alphabets, with or without padding.
+/// Decodes base64 of both alphabets, with or without padding.
 fn decoded(text: &str) -> Vec<u8> {
     let value = |c: u8| match c {
         b'A'..=b'Z' => Some(c - b'A'),
@@ -147,7 +147,7 @@ fn decoded(text: &str) -> Vec<u8> {
     out
 }
 
-/// One DER value of this tag.
+/// A DER value with this tag.
 pub(super) fn der(tag: u8, content: &[u8]) -> Vec<u8> {
     let length = u16::try_from(content.len())
         .unwrap_or(u16::MAX)
@@ -176,7 +176,7 @@ pub(super) fn pem(label: &str, der: &[u8]) -> String {
         .chunks(64)
         .map(|line| String::from_utf8_lossy(line).into_owned())
         .collect();
-    // Put together here: the text of a private key must not stand in a source file.
+    // The text is assembled here: no source file may contain the text of a private key.
     let rule = "-".repeat(5);
     let body = lines.join("\n");
     format!("{rule}BEGIN {label}{rule}\n{body}\n{rule}END {label}{rule}\n")

@@ -1,4 +1,4 @@
-//! Arranges apps and their keys, names of repositories, and rules of branches for a test.
+//! Sets up apps and their keys, names of repositories, and rules of branches for a test.
 
 use super::Simulator;
 use super::apps::{KEY, OTHER_KEY, der, pem};
@@ -8,7 +8,7 @@ use super::state::{App, Rule};
 use serde_json::Value;
 
 impl Simulator {
-    /// An app with its one installation, which may do what `permissions` says. It acts as `login`.
+    /// Adds an app with one installation, which has these permissions and acts as `login`.
     pub fn add_app(&self, id: u64, installation: u64, login: &str, permissions: &[(&str, &str)]) {
         let mut service = self.lock();
         service.world.ensure_user(login);
@@ -28,12 +28,12 @@ impl Simulator {
         }
     }
 
-    /// The app's private key as GitHub hands it out, PKCS #1.
+    /// The app's private key in GitHub's format, PKCS #1.
     pub fn app_key() -> String {
         pem("RSA PRIVATE KEY", KEY)
     }
 
-    /// The same key as other tools write it, PKCS #8.
+    /// The same key in the format of other tools, PKCS #8.
     pub fn app_key_pkcs8() -> String {
         // Version 0, and the algorithm: RSA encryption without parameters.
         let head = [
@@ -44,7 +44,7 @@ impl Simulator {
         pem("PRIVATE KEY", &der(0x30, &body))
     }
 
-    /// A private key that no app has.
+    /// A private key that belongs to no app.
     pub fn other_key() -> String {
         pem("RSA PRIVATE KEY", OTHER_KEY)
     }
@@ -56,12 +56,12 @@ impl Simulator {
         }
     }
 
-    /// From now on nobody is known by this token.
+    /// Makes this token invalid.
     pub fn revoke_token(&self, token: &str) {
         self.lock().world.tokens.remove(token);
     }
 
-    /// From now on nobody is known by any token that an app was given.
+    /// Makes all tokens of apps invalid.
     pub fn revoke_app_tokens(&self) {
         let world = &mut self.lock().world;
         for token in std::mem::take(&mut world.token_ends).into_keys() {
@@ -69,17 +69,17 @@ impl Simulator {
         }
     }
 
-    /// How many tokens apps were given so far.
+    /// The number of tokens that apps have received so far.
     pub fn app_tokens(&self) -> usize {
         self.lock().world.minted
     }
 
-    /// From now on git needs a token as well.
+    /// Makes git require a token as well.
     pub fn require_git_login(&self) {
         self.lock().world.git_needs_token = true;
     }
 
-    /// Gives a repository another name.
+    /// Renames a repository.
     pub fn rename_repo(&self, from: &str, name: &str) {
         let mut service = self.lock();
         let root = service.git_root.clone();
@@ -97,19 +97,19 @@ impl Simulator {
         world.repos.insert(to, repo);
     }
 
-    /// Archives a repository: from now on it takes no writes.
+    /// Archives a repository: it accepts no more writes.
     pub fn archive(&self, repo: &str) {
         if let Some(repo) = self.lock().world.repos.get_mut(repo) {
             repo.archived = true;
         }
     }
 
-    /// Adds a rule of GitHub's kind, such as `creation`, for branches that begin with `prefix`.
+    /// Adds a rule of a GitHub kind, such as `creation`, for branches that begin with `prefix`.
     pub fn add_rule(&self, repo: &str, prefix: &str, kind: &str, parameters: Option<Value>) {
         self.put_rule(repo, prefix, kind, parameters, false);
     }
 
-    /// A rule that everybody may bypass.
+    /// Adds a rule that every token may bypass.
     pub fn add_bypassed_rule(&self, repo: &str, prefix: &str, kind: &str) {
         self.put_rule(repo, prefix, kind, None, true);
     }

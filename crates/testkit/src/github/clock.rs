@@ -3,21 +3,21 @@ use drive_engine::ports::Clock;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A clock that moves only when told to. Clones are the same clock.
+/// A clock that moves only when a test advances it. Clones are the same clock.
 #[derive(Clone, Debug)]
 pub struct SimClock {
     now: Arc<Mutex<Timestamp>>,
 }
 
 impl SimClock {
-    /// A clock that stands at `start`.
+    /// A clock that shows `start`.
     pub fn new(start: Timestamp) -> Self {
         Self {
             now: Arc::new(Mutex::new(start)),
         }
     }
 
-    /// Moves it on.
+    /// Advances the clock.
     pub fn advance(&self, by: Duration) {
         let mut now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
         *now = after(*now, by);

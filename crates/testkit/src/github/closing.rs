@@ -1,4 +1,4 @@
-//! Closing pull requests, and opening them again.
+//! Closing and reopening of pull requests.
 
 use super::actions::Done;
 use super::http::Refusal;
@@ -18,7 +18,7 @@ impl World {
         Ok(())
     }
 
-    /// Opens it again. GitHub refuses that for one whose branch is gone.
+    /// Reopens a pull request. GitHub refuses that if its branch was deleted.
     pub(crate) fn reopen(&mut self, repo_name: &str, pr: u64, by: &str) -> Done<()> {
         let now = self.now();
         let repo = self.repo_mut(repo_name)?;

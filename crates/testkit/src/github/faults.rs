@@ -1,32 +1,32 @@
 //! Faults that a test injects into the simulated GitHub.
 
-/// One kind of failure.
+/// A kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// 502, and nothing happened.
+    /// 502, and the request was not applied.
     BadGateway,
-    /// 502, although it happened.
+    /// 502, although the request was applied.
     BadGatewayAfterApplying,
-    /// It happened, and no answer ever comes.
+    /// The request was applied, and no answer ever comes.
     HangAfterApplying,
-    /// Half of the answer, with a header that fits the half.
+    /// Half of the answer, with a header that matches the half.
     Truncated,
-    /// Half of the answer, then the connection is gone.
+    /// Half of the answer, then the connection breaks.
     CutShort,
-    /// 403 with `retry-after`, in seconds, and nothing happened.
+    /// 403 with `retry-after`, in seconds; the request was not applied.
     SecondaryLimit(u64),
-    /// 403 with nothing left until the hour is over, and nothing happened.
+    /// 403 with an exhausted limit until the hour ends; the request was not applied.
     PrimaryLimit,
-    /// 503, and nothing happened.
+    /// 503, and the request was not applied.
     Unavailable,
-    /// An answer larger than anybody should read.
+    /// An answer that is larger than a client should read.
     Oversized,
-    /// 304 for whoever names a tag, whatever changed.
+    /// 304 for every request with an entity tag, whatever changed.
     FalselyUnchanged,
 }
 
 impl FaultKind {
-    /// All kinds that every request may meet.
+    /// All kinds that can hit any request.
     pub const ALL: [FaultKind; 9] = [
         FaultKind::BadGateway,
         FaultKind::BadGatewayAfterApplying,
@@ -39,7 +39,7 @@ impl FaultKind {
         FaultKind::Oversized,
     ];
 
-    /// Whether the request is carried out before things go wrong.
+    /// Whether the request is applied before the failure.
     pub(crate) fn applies(self) -> bool {
         match self {
             FaultKind::BadGatewayAfterApplying
@@ -56,23 +56,23 @@ impl FaultKind {
     }
 }
 
-/// A failure that waits for its requests.
+/// A failure that waits for matching requests.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// The method, or every one when empty.
+    /// The method; empty for all.
     pub method: &'static str,
-    /// A part of the path, or every one when empty.
+    /// A part of the path; empty for all.
     pub path: String,
-    /// How many matching requests pass before it begins.
+    /// How many matching requests pass before the first failure.
     pub skip: usize,
-    /// How many requests it hits.
+    /// How many requests fail.
     pub times: usize,
-    /// What happens to them.
+    /// How they fail.
     pub kind: FaultKind,
 }
 
 impl Fault {
-    /// The next matching request fails.
+    /// Lets the next matching request fail.
     pub fn next(method: &'static str, path: &str, kind: FaultKind) -> Self {
         Self {
             method,
@@ -84,7 +84,7 @@ impl Fault {
     }
 }
 
-/// Takes the fault that hits this request, and uses it up.
+/// Returns the fault that hits this request, and counts it.
 pub(crate) fn take(faults: &mut Vec<Fault>, method: &str, path: &str) -> Option<FaultKind> {
     let matches = |fault: &Fault| {
         (fault.method.is_empty() || fault.method == method) && path.contains(&fault.path)

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A bare repository, or none for repositories that only carry conversations.
+/// A bare repository; none for repositories that only contain conversations.
 pub(crate) enum GitStore {
     Bare(PathBuf),
     None,
@@ -24,7 +24,7 @@ const IDENTITY: [(&str, &str); 6] = [
 ];
 
 impl GitStore {
-    /// An empty bare repository under `root`.
+    /// Creates an empty bare repository under `root`.
     pub(crate) fn create(root: &Path, owner: &str, name: &str) -> Self {
         let path = root.join(owner).join(format!("{name}.git"));
         let store = GitStore::Bare(path.clone());
@@ -45,7 +45,7 @@ impl GitStore {
             .collect()
     }
 
-    /// Every commit that a branch was at, oldest first.
+    /// Every commit at which a branch was, oldest first.
     pub(crate) fn positions(&self, branch: &str) -> Vec<String> {
         let name = format!("refs/heads/{branch}");
         let mut all = self.lines(&["reflog", "show", "--format=%H", &name]);
@@ -53,24 +53,24 @@ impl GitStore {
         all
     }
 
-    /// The commits of `head` that `base` does not have, oldest first.
+    /// The commits of `head` that `base` lacks, oldest first.
     pub(crate) fn commits(&self, base: &str, head: &str) -> Vec<String> {
         self.lines(&["rev-list", "--reverse", &format!("{base}..{head}")])
     }
 
-    /// The text of the change.
+    /// The diff as text.
     pub(crate) fn diff(&self, base: &str, head: &str) -> String {
         self.lines(&["diff", &format!("{base}...{head}")])
             .join("\n")
     }
 
-    /// What the change does to `path`, as text.
+    /// The diff of `path` as text.
     pub(crate) fn file_diff(&self, base: &str, head: &str, path: &str) -> String {
         let lines = self.lines(&["diff", &format!("{base}...{head}"), "--", path]);
         lines.join("\n")
     }
 
-    /// The lines of the new version of `path` that the change shows.
+    /// The lines of the new version of `path` that the diff shows.
     pub(crate) fn lines_in_diff(&self, base: &str, head: &str, path: &str) -> BTreeSet<u64> {
         let mut shown = BTreeSet::new();
         let mut line = 0;
@@ -85,13 +85,13 @@ impl GitStore {
         shown
     }
 
-    /// The tree of a clean merge, `None` on a conflict.
+    /// The tree of a clean merge; `None` if there is a conflict.
     pub(crate) fn merged_tree(&self, base: &str, head: &str) -> Option<String> {
         let output = self.output(&["merge-tree", "--write-tree", base, head])?;
         output.status.success().then(|| first_line(&output.stdout))
     }
 
-    /// Merges and moves the base branch. `None` on a conflict.
+    /// Merges and moves the base branch. `None` if there is a conflict.
     pub(crate) fn merge(&self, branch: &str, base: &str, head: &str, how: Merge) -> Option<String> {
         let tree = self.merged_tree(base, head)?;
         let mut args = vec!["commit-tree", &tree, "-p", base];
@@ -108,7 +108,7 @@ impl GitStore {
         self.run(&["update-ref", "-d", &format!("refs/heads/{branch}")]);
     }
 
-    /// Lets git refuse every push, as a rule of the server would.
+    /// Makes git refuse every push, like a rule of the server.
     #[expect(
         clippy::disallowed_methods,
         reason = "a hook of the simulated server, written once"
@@ -125,7 +125,7 @@ impl GitStore {
             .is_ok()
     }
 
-    /// Commits one file on top of a branch, as a push would leave it.
+    /// Commits one file on top of a branch, like a push.
     pub(crate) fn commit_file(
         &self,
         branch: &str,
@@ -183,7 +183,7 @@ impl GitStore {
     }
 }
 
-/// How a pull request lands.
+/// The merge method of a pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Merge {
     Commit,

@@ -1,9 +1,9 @@
-//! Requests and answers as plain values, apart from the server that carries them.
+//! Requests and answers as plain values, independent of the server.
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// One request, read whole.
+/// A complete request.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) method: String,
@@ -13,9 +13,9 @@ pub(crate) struct Request {
     /// Names in lower case.
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) body: Vec<u8>,
-    /// Where the caller thinks the API is, for links.
+    /// The caller's base URL of the API, for links.
     pub(crate) api: String,
-    /// Where people would look at it.
+    /// The caller's base URL of web pages, for links.
     pub(crate) html: String,
 }
 
@@ -40,7 +40,7 @@ impl Request {
     }
 }
 
-/// One answer.
+/// An answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -82,7 +82,7 @@ impl Answer {
     }
 }
 
-/// Why GitHub does not do something.
+/// Why GitHub refuses a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     pub(crate) status: u16,
@@ -124,7 +124,7 @@ impl Refusal {
     }
 }
 
-/// Percent-decoding; what is not valid stays as it is.
+/// Percent-decodes a text; invalid escapes are kept as they are.
 pub(crate) fn decode(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());

@@ -1,4 +1,4 @@
-//! People who write between two requests of a client.
+//! Comments that people write between two requests of a client.
 
 use super::state::World;
 
@@ -13,7 +13,7 @@ pub(crate) struct Interjection {
     pub(super) body: String,
 }
 
-/// Lets those write who wait for this request.
+/// Posts the comments that wait for this request.
 pub(crate) fn take(
     waiting: &mut Vec<Interjection>,
     world: &mut World,

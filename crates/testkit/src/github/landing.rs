@@ -1,4 +1,4 @@
-//! Checks of commits, and the rules for merging: plain data.
+//! Checks of commits, and the rules for merging, as plain data.
 
 use drive_core::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ pub(crate) struct Run {
     pub(crate) details_url: Option<String>,
     /// The app that wrote it.
     pub(crate) app: String,
-    /// Path, line, level and message.
+    /// Path, line, level and message of each annotation.
     pub(crate) annotations: Vec<(String, u64, String, String)>,
     /// The failed step of its job.
     pub(crate) failed_step: Option<String>,
@@ -25,25 +25,25 @@ pub(crate) struct Run {
     pub(crate) at: Timestamp,
 }
 
-/// What a repository has of checks and rules.
+/// The checks and rules of a repository.
 #[derive(Clone, Debug)]
 pub(crate) struct Landing {
     pub(crate) runs: Vec<Run>,
-    /// Contexts that the protection of every branch requires.
+    /// Checks that the protection of every branch requires.
     pub(crate) protected: Vec<String>,
-    /// Contexts that a ruleset requires.
+    /// Checks that a ruleset requires.
     pub(crate) ruled: Vec<String>,
     pub(crate) linear_history: bool,
     pub(crate) merge_queue: bool,
-    /// The merge methods that are switched on.
+    /// The enabled merge methods.
     pub(crate) methods: BTreeSet<String>,
-    /// Pull requests in the merge queue, with the head that was put there.
+    /// Pull requests in the merge queue, each with its head at that time.
     pub(crate) queue: BTreeMap<u64, String>,
     /// Accounts that are apps, and so may write check runs.
     pub(crate) apps: BTreeSet<String>,
-    /// Nobody may read the logs of jobs.
+    /// Whether reading the logs of jobs is forbidden.
     pub(crate) hides_logs: bool,
-    /// Its plan has no rulesets.
+    /// Whether its plan lacks rulesets.
     pub(crate) lacks_rulesets: bool,
 }
 
@@ -66,7 +66,7 @@ impl Default for Landing {
 }
 
 impl Landing {
-    /// Every required context, once.
+    /// Every required check, once.
     pub(crate) fn required(&self) -> BTreeSet<&String> {
         self.protected.iter().chain(&self.ruled).collect()
     }

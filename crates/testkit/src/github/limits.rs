@@ -1,4 +1,4 @@
-//! GitHub's limits: so many requests an hour, so many writes a minute.
+//! GitHub's limits on requests per hour and writes per minute.
 
 use super::http::{Answer, Refusal};
 use drive_core::time::Timestamp;
@@ -6,10 +6,10 @@ use jiff::SignedDuration;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Writes a minute before the secondary limit.
+/// The number of writes per minute before the secondary limit.
 const WRITES_A_MINUTE: usize = 80;
 
-/// The counters of one token.
+/// The counter of one token.
 #[derive(Debug)]
 struct Hour {
     used: u64,
@@ -19,7 +19,7 @@ struct Hour {
 /// All counters.
 #[derive(Debug)]
 pub(crate) struct Limits {
-    /// Requests an hour.
+    /// Requests per hour.
     pub(crate) hourly: u64,
     hours: BTreeMap<(String, &'static str), Hour>,
     writes: Vec<Timestamp>,
@@ -49,7 +49,7 @@ impl Limits {
         hour
     }
 
-    /// The refusal of a token that has nothing left.
+    /// Refuses a token whose limit is used up.
     pub(crate) fn refuse(
         &mut self,
         token: &str,
@@ -61,7 +61,7 @@ impl Limits {
         empty.then(|| {
             let words = "API rate limit exceeded for user";
             let answer = match resource {
-                // This API says so in a good answer.
+                // This API reports it in a successful answer.
                 "graphql" => {
                     let error = json!({ "type": "RATE_LIMITED", "message": words });
                     Answer::json(200, &json!({ "errors": [error] }))
@@ -72,18 +72,18 @@ impl Limits {
         })
     }
 
-    /// Nothing is left until the hour is over.
+    /// Uses up the limit until the hour ends.
     pub(crate) fn exhaust(&mut self, token: &str, resource: &'static str, now: Timestamp) {
         let hourly = self.hourly;
         self.hour(token, resource, now).used = hourly;
     }
 
-    /// Counts a request that counts.
+    /// Counts a request.
     pub(crate) fn count(&mut self, token: &str, resource: &'static str, now: Timestamp) {
         self.hour(token, resource, now).used += 1;
     }
 
-    /// The refusal of a write too many.
+    /// Refuses a write beyond the limit.
     pub(crate) fn refuse_write(&mut self, now: Timestamp) -> Option<Answer> {
         self.writes.retain(|at| plus(*at, 60) > now);
         if self.writes.len() >= WRITES_A_MINUTE {
@@ -93,7 +93,7 @@ impl Limits {
         None
     }
 
-    /// An answer with the headers that tell what is left.
+    /// Adds the headers with the remaining limit to an answer.
     pub(crate) fn stamp(
         &mut self,
         answer: Answer,
@@ -115,7 +115,7 @@ impl Limits {
     }
 }
 
-/// The secondary limit's refusal.
+/// The refusal of the secondary limit.
 pub(crate) fn secondary(retry_after: u64) -> Answer {
     Refusal::new(
         403,

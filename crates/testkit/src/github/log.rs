@@ -4,29 +4,29 @@
 use super::http::{Answer, Request};
 use std::collections::BTreeSet;
 
-/// How an answer travels.
+/// How an answer is delivered.
 #[derive(Debug)]
 pub(crate) enum Carried {
-    /// As it is.
+    /// The whole answer is sent.
     Whole(Answer),
-    /// Half of it, then the connection is gone.
+    /// Half of the answer is sent, then the connection breaks.
     CutShort(Answer),
-    /// Not at all.
+    /// No answer is sent.
     Never,
 }
 
-/// One request and what came of it.
+/// A request and its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logged {
     /// The method.
     pub method: String,
     /// The path and the query.
     pub target: String,
-    /// The status, or 0 when no answer was given.
+    /// The status; 0 if no answer was given.
     pub status: u16,
-    /// Bytes of the body received.
+    /// The size of the received body, in bytes.
     pub received: usize,
-    /// Bytes of the body sent back.
+    /// The size of the sent body, in bytes.
     pub sent: usize,
 }
 
@@ -51,17 +51,17 @@ impl Logged {
         }
     }
 
-    /// Whether it used up a part of the hourly limit.
+    /// Whether it counts towards the hourly limit.
     pub fn counts(&self) -> bool {
         self.status != 304
     }
 }
 
-/// All of it.
+/// The complete log.
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) requests: Vec<Logged>,
-    /// The operations that were ever asked for, as the description names them.
+    /// All operations that were requested, by their names in the description.
     pub(crate) operations: BTreeSet<String>,
     pub(crate) violations: Vec<String>,
 }

@@ -6,7 +6,7 @@ use super::http::Refusal;
 use super::state::{Pull, World};
 
 impl World {
-    /// The way of a merge, unless the repository or its rules refuse it.
+    /// The merge method, unless the repository or its rules refuse it.
     pub(crate) fn permit_merge(&self, repo: &str, pr: u64, method: &str) -> Done<Merge> {
         let rules = &self.repo(repo)?.landing;
         if rules.merge_queue {
@@ -57,7 +57,7 @@ impl World {
         Ok(())
     }
 
-    /// Puts a pull request into the merge queue.
+    /// Adds a pull request to the merge queue.
     pub(crate) fn enqueue(&mut self, repo: &str, pr: u64, expected: Option<&str>) -> Done<()> {
         let pull = self.pull(repo, pr)?.clone();
         if !self.repo(repo)?.landing.merge_queue {
@@ -78,7 +78,7 @@ impl World {
         Ok(())
     }
 
-    /// Whether a pull request is in the queue with the head it has.
+    /// Whether a pull request is in the queue with its current head.
     pub(crate) fn is_queued(&self, repo: &str, pull: &Pull) -> bool {
         let repo = self.repos.get(repo);
         let head = repo.and_then(|repo| repo.landing.queue.get(&pull.number));

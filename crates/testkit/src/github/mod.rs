@@ -1,5 +1,5 @@
-//! A GitHub to test against: REST and GraphQL with state, real git behind it, limits, faults on
-//! demand, and GitHub's own description watching both sides.
+//! A GitHub for tests: REST and GraphQL with state, backed by real git, with limits, injected
+//! faults, and checks of both sides against GitHub's own description.
 
 mod actions;
 mod apps;
@@ -48,10 +48,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// The account of [`Simulator::TOKEN`].
+/// The login of the account of [`Simulator::TOKEN`].
 pub const LOGIN: &str = "drive-bot";
 
-/// A running GitHub. Dropping it ends it.
+/// A running GitHub simulator. Dropping it stops it.
 pub struct Simulator {
     service: Shared,
     server: Server,
@@ -60,15 +60,15 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// A token that the simulator knows.
+    /// A token that the simulator accepts.
     pub const TOKEN: &'static str = "ghs_simulated";
 
-    /// Starts one on a free loopback port, with no repository.
+    /// Starts a simulator without repositories on a free loopback port.
     pub fn start() -> Self {
         Self::start_at(SimClock::default())
     }
 
-    /// Starts one that goes by `clock`.
+    /// Starts a simulator that uses `clock`.
     pub fn start_at(clock: SimClock) -> Self {
         let folder = match tempfile::tempdir() {
             Ok(folder) => folder,
@@ -101,44 +101,44 @@ impl Simulator {
         }
     }
 
-    /// Where it listens, such as `127.0.0.1:4711`.
+    /// The address on which it listens, such as `127.0.0.1:4711`.
     pub fn address(&self) -> String {
         self.server.address.to_string()
     }
 
-    /// The base of its API, as github.com has it.
+    /// The base URL of its API, in the form of github.com.
     pub fn api_url(&self) -> String {
         format!("http://{}", self.address())
     }
 
-    /// The base of its API, as an enterprise server has it.
+    /// The base URL of its API, in the form of an enterprise server.
     pub fn enterprise_api_url(&self) -> String {
         format!("http://{}/api/v3", self.address())
     }
 
-    /// Where git clones from and pushes to.
+    /// The URL for git clones and pushes.
     pub fn git_url(&self, repo: &str) -> String {
         format!("http://{}/{repo}.git", self.address())
     }
 
-    /// The clock it goes by.
+    /// The clock that it uses.
     pub fn clock(&self) -> &SimClock {
         &self.clock
     }
 
-    /// Lets GitHub's own clock run ahead (or behind) of everybody else's.
+    /// Makes GitHub's own clock run ahead of (or behind) all others.
     pub fn skew(&self, seconds: i64) {
         self.lock().world.skew_seconds = seconds;
     }
 
-    /// Lets no list show a comment for so long, as a cache that lags behind does.
+    /// Hides a comment from all lists for this time, like a stale cache.
     pub fn hide_for(&self, comment: CommentRef, time: Duration) {
         let mut service = self.lock();
         let until = after(service.world.now(), time);
         service.world.hidden.insert(comment.id.get(), until);
     }
 
-    /// Gives every list in the reverse of the order that was asked for.
+    /// Makes every list use the reverse of the requested order.
     pub fn reverse_lists(&self, reversed: bool) {
         self.lock().world.reversed = reversed;
     }
@@ -148,17 +148,17 @@ impl Simulator {
         self.lock().faults.push(fault);
     }
 
-    /// Failures that no request has met yet.
+    /// The number of failures that no request has hit yet.
     pub fn pending_faults(&self) -> usize {
         self.lock().faults.len()
     }
 
-    /// Requests an hour for one token.
+    /// Sets the number of requests per hour for one token.
     pub fn set_hourly_limit(&self, requests: u64) {
         self.lock().limits.hourly = requests;
     }
 
-    /// One more token, of one more account.
+    /// Adds a token for another account.
     pub fn add_token(&self, token: &str, login: &str) {
         let mut service = self.lock();
         service.world.ensure_user(login);
@@ -166,7 +166,7 @@ impl Simulator {
         tokens.insert(token.to_owned(), login.to_owned());
     }
 
-    /// A repository with real git and one commit on `main`.
+    /// Adds a repository with real git and one commit on `main`.
     pub fn add_repo(&self, owner: &str, name: &str) {
         let mut service = self.lock();
         let git = GitStore::create(&service.git_root, owner, name);
@@ -179,32 +179,32 @@ impl Simulator {
         }
     }
 
-    /// What was asked so far.
+    /// The requests so far.
     pub fn requests(&self) -> Vec<Logged> {
         self.lock().log.requests.clone()
     }
 
-    /// The operations of the REST API that were ever asked for, as GitHub's description names them.
+    /// The operations of the REST API that were requested, by their names in GitHub's description.
     pub fn operations(&self) -> BTreeSet<String> {
         self.lock().log.operations.clone()
     }
 
-    /// Stops holding both sides to GitHub's description, for measurements.
+    /// Stops checking both sides against GitHub's description, for measurements.
     pub fn stop_judging(&self) {
         self.lock().judging = false;
     }
 
-    /// Forgets what was asked so far.
+    /// Clears the request log.
     pub fn forget_requests(&self) {
         self.lock().log.requests.clear();
     }
 
-    /// Where a request or an answer did not keep to GitHub's description.
+    /// Violations of GitHub's description in requests or answers.
     pub fn violations(&self) -> Vec<String> {
         self.lock().log.violations.clone()
     }
 
-    /// The deliveries that hooks have not been sent yet. Whoever takes them sends them: once, twice,
+    /// Takes the webhook deliveries that were not sent yet. The caller sends them: once, twice,
     /// late or never.
     pub fn take_deliveries(&self) -> Vec<Delivery> {
         webhooks::take(&mut self.lock().world)
@@ -215,7 +215,7 @@ impl Simulator {
     }
 }
 
-/// Compiles every validator of GitHub's description, and says how many there are.
+/// Compiles every validator of GitHub's description, and returns their number.
 pub fn compile_schema() -> usize {
     Schema::load().compile_all()
 }

@@ -1,4 +1,4 @@
-//! Hands for people: what they do happens at once, without a request.
+//! Actions of people, which take effect immediately and without a request.
 
 use super::Simulator;
 use super::actions::{Proposal, Remark};
@@ -22,16 +22,16 @@ pub struct PullSeen {
     pub title: String,
     /// The pull request's description.
     pub body: String,
-    /// Where the work is.
+    /// The branch with the work.
     pub branch: String,
-    /// The commit there.
+    /// The head commit of the branch.
     pub head_sha: String,
-    /// Where it goes.
+    /// The base branch.
     pub base: String,
 }
 
 impl Simulator {
-    /// Commits one file on top of a branch, as a push would leave it. Returns the new head.
+    /// Commits one file on top of a branch, like a push. Returns the new head.
     pub fn push_file(&self, repo: &str, branch: &str, path: &str, content: &str) -> String {
         let mut service = self.lock();
         let git = &service.world.repos.get(repo).map(|repo| &repo.git);
@@ -40,15 +40,15 @@ impl Simulator {
         commit.unwrap_or_else(|| panic!("could not commit to {repo}"))
     }
 
-    /// Somebody commits a file to the base in the moment of the next merge, after every look at it.
+    /// Commits a file to the base at the moment of the next merge, after all checks of it.
     pub fn overtake_next_merge(&self, repo: &str, path: &str, content: &str) {
         if let Some(repo) = self.lock().world.repos.get_mut(repo) {
             repo.overtakes = Some((path.to_owned(), content.to_owned()));
         }
     }
 
-    /// A person comments in the moment when the next request of this method arrives whose path ends
-    /// so, before it is carried out.
+    /// Posts a person's comment when the next request with this method and path ending arrives,
+    /// before it is handled.
     pub fn comment_before(
         &self,
         (method, path): (&'static str, &str),
@@ -65,7 +65,7 @@ impl Simulator {
         });
     }
 
-    /// A person with a permission.
+    /// Adds a person with a permission.
     pub fn add_person(&self, repo: &str, login: &str, permission: Permission) {
         let mut service = self.lock();
         service.world.ensure_user(login);
@@ -80,7 +80,7 @@ impl Simulator {
         }
     }
 
-    /// A person comments in the conversation.
+    /// Posts a person's comment in the conversation.
     pub fn comment(&self, repo: &str, by: &str, pr: u64, body: &str) -> CommentRef {
         let id = ok(self.lock().world.comment(repo, pr, by, body));
         CommentRef {
@@ -89,7 +89,7 @@ impl Simulator {
         }
     }
 
-    /// A person comments on a line.
+    /// Posts a person's comment on a line.
     pub fn comment_on_line(
         &self,
         repo: &str,
@@ -102,7 +102,7 @@ impl Simulator {
         self.comment_on_lines(repo, by, pr, path, line..=line, body)
     }
 
-    /// A person comments on lines.
+    /// Posts a person's comment on several lines.
     pub fn comment_on_lines(
         &self,
         repo: &str,
@@ -126,7 +126,7 @@ impl Simulator {
         }
     }
 
-    /// A person reviews.
+    /// Posts a person's review.
     pub fn review(
         &self,
         repo: &str,
@@ -147,7 +147,7 @@ impl Simulator {
         }
     }
 
-    /// A maintainer takes the verdict of a review away.
+    /// Dismisses a review as a maintainer.
     pub fn dismiss(&self, repo: &str, review: CommentRef) {
         let mut service = self.lock();
         let now = service.world.now();
@@ -162,14 +162,14 @@ impl Simulator {
         }
     }
 
-    /// A maintainer hides a comment, on any surface. The time of nothing changes.
+    /// Hides a comment anywhere as a maintainer, without changing any time.
     pub fn minimize(&self, repo: &str, comment: CommentRef) {
         let mut service = self.lock();
         let repo = ok(service.world.repo_mut(repo));
         repo.minimized.insert(comment.id.get());
     }
 
-    /// A person resolves the thread of a line comment, or opens it again. The time of nothing changes.
+    /// Resolves or reopens the thread of an inline comment, without changing any time.
     pub fn set_resolved(&self, repo: &str, comment: CommentRef, is_resolved: bool) {
         let mut service = self.lock();
         let repo = ok(service.world.repo_mut(repo));
@@ -181,7 +181,7 @@ impl Simulator {
         }
     }
 
-    /// A comment is touched without a change of its words.
+    /// Changes the update time of a comment, but not its text.
     pub fn touch(&self, repo: &str, comment: CommentRef) {
         let mut service = self.lock();
         let now = service.world.now();
@@ -195,7 +195,7 @@ impl Simulator {
         }
     }
 
-    /// The author deletes a comment of the conversation or on a line.
+    /// Deletes a comment in the conversation or on a line as its author.
     pub fn delete(&self, repo: &str, comment: CommentRef) {
         let mut service = self.lock();
         let repo = ok(service.world.repo_mut(repo));
@@ -203,12 +203,12 @@ impl Simulator {
         repo.line_notes.remove(&comment.id.get());
     }
 
-    /// The author changes a comment.
+    /// Edits a comment as its author.
     pub fn edit(&self, repo: &str, comment: CommentRef, body: &str) {
         ok(self.lock().world.edit(repo, comment.id.get(), body));
     }
 
-    /// Every pull request there ever was, oldest first.
+    /// All pull requests, oldest first.
     pub fn pull_requests(&self, repo: &str) -> Vec<PullSeen> {
         let service = self.lock();
         let repo = service.world.repos.get(repo);
@@ -225,7 +225,7 @@ impl Simulator {
             .collect()
     }
 
-    /// What stands in the conversation of a pull request, oldest first, without hidden lines.
+    /// The texts in the conversation of a pull request, oldest first, without hidden lines.
     pub fn conversation(&self, repo: &str, pr: u64) -> Vec<String> {
         let service = self.lock();
         let repo = service.world.repos.get(repo);
@@ -236,7 +236,7 @@ impl Simulator {
             .collect()
     }
 
-    /// What stands on the lines of a pull request, oldest first, without hidden lines.
+    /// The texts on the lines of a pull request, oldest first, without hidden lines.
     pub fn line_texts(&self, repo: &str, pr: u64) -> Vec<String> {
         let service = self.lock();
         let repo = service.world.repos.get(repo);
@@ -247,7 +247,7 @@ impl Simulator {
             .collect()
     }
 
-    /// From now on every push is refused, with these words.
+    /// Refuses every push from now on, with this message.
     pub fn refuse_pushes(&self, repo: &str, why: &str) {
         let service = self.lock();
         let git = service.world.repos.get(repo).map(|repo| &repo.git);
@@ -256,19 +256,19 @@ impl Simulator {
         }
     }
 
-    /// From now on its plan has no drafts.
+    /// Removes drafts from the repository's plan.
     pub fn forbid_drafts(&self, repo: &str) {
         let mut service = self.lock();
         ok(service.world.repo_mut(repo)).has_drafts = false;
     }
 
-    /// From now on nobody may open a pull request, with these words.
+    /// Refuses new pull requests from now on, with this message.
     pub fn forbid_pulls(&self, repo: &str, why: &str) {
         let mut service = self.lock();
         ok(service.world.repo_mut(repo)).no_pulls = Some(why.to_owned());
     }
 
-    /// An account is deleted: its comments stay, without an author.
+    /// Deletes an account: its comments stay, without an author.
     pub fn delete_account(&self, login: &str) {
         let mut service = self.lock();
         service.world.users.remove(login);
@@ -283,23 +283,23 @@ impl Simulator {
         }
     }
 
-    /// Closes a pull request, as a person would.
+    /// Closes a pull request as a person.
     pub fn close_pull(&self, repo: &str, by: &str, pr: u64) {
         ok(self.lock().world.close(repo, pr, by));
     }
 
-    /// Merges a pull request, as a person would.
+    /// Merges a pull request as a person.
     pub fn merge_pull(&self, repo: &str, by: &str, pr: u64) {
         let mut service = self.lock();
         ok(service.world.merge(repo, pr, by, None, Merge::Commit));
     }
 
-    /// Opens a pull request again that was closed, as a person would.
+    /// Reopens a closed pull request as a person.
     pub fn reopen_pull(&self, repo: &str, by: &str, pr: u64) {
         ok(self.lock().world.reopen(repo, pr, by));
     }
 
-    /// Opens one again although its branch is gone, as forges do that leave it open.
+    /// Reopens a pull request although its branch was deleted, like forges that leave it open.
     pub fn reopen_branchless(&self, repo: &str, pr: u64) {
         let mut service = self.lock();
         let now = service.world.now();
@@ -309,7 +309,7 @@ impl Simulator {
         }
     }
 
-    /// A repository with conversations only, and `pulls` open pull requests.
+    /// Adds a repository without git, with `pulls` open pull requests.
     pub fn add_quiet_repo(&self, owner: &str, name: &str, pulls: u64) {
         let mut service = self.lock();
         service.world.add_repo(owner, name, GitStore::None);
@@ -341,7 +341,7 @@ impl Simulator {
         }
     }
 
-    /// Opens a pull request, as a person would.
+    /// Opens a pull request as a person.
     pub fn open_pull(&self, repo: &str, by: &str, branch: &str) -> u64 {
         let ask = Proposal {
             by,
@@ -355,7 +355,7 @@ impl Simulator {
         ok(self.lock().world.open_pull(repo, &ask))
     }
 
-    /// Wants to be told of everything that happens from now on.
+    /// Adds a webhook for all later events.
     pub fn add_hook(&self, repo: &str, url: &str, secret: &str) {
         let mut service = self.lock();
         service.world.events.clear();
@@ -367,7 +367,7 @@ impl Simulator {
         }
     }
 
-    /// GitHub's words for the reactions on a comment.
+    /// GitHub's names of the reactions to a comment.
     pub fn reactions(&self, repo: &str, comment: CommentRef) -> Vec<String> {
         let mut service = self.lock();
         let repo = service.world.repos.get_mut(repo);
@@ -377,7 +377,7 @@ impl Simulator {
             .collect()
     }
 
-    /// Whether the thread of a line comment is resolved.
+    /// Whether the thread of an inline comment is resolved.
     pub fn is_resolved(&self, repo: &str, comment: CommentRef) -> bool {
         let service = self.lock();
         let repo = service.world.repos.get(repo);

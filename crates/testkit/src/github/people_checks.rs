@@ -1,4 +1,4 @@
-//! Hands for those who run checks and make rules.
+//! Actions of people and apps that run checks and make rules.
 
 use super::Simulator;
 use super::git::Merge;
@@ -10,11 +10,11 @@ use super::state::Status;
 pub struct SimCheckRun {
     /// The check's name.
     pub name: String,
-    /// GitHub's word for its status.
+    /// Its status, as GitHub names it.
     pub status: String,
-    /// GitHub's word for its result.
+    /// Its result, as GitHub names it.
     pub conclusion: Option<String>,
-    /// Its result in a line.
+    /// Its result in one line.
     pub title: Option<String>,
     /// Path, line, level and message of each annotation.
     pub annotations: Vec<(String, u64, String, String)>,
@@ -25,7 +25,7 @@ pub struct SimCheckRun {
 }
 
 impl SimCheckRun {
-    /// A check run that ended.
+    /// A check run that has ended.
     pub fn ended(name: &str, conclusion: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -35,7 +35,7 @@ impl SimCheckRun {
         }
     }
 
-    /// A check run that did not end yet.
+    /// A check run that has not ended yet.
     pub fn open(name: &str, status: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -46,7 +46,7 @@ impl SimCheckRun {
 }
 
 impl Simulator {
-    /// GitHub Actions reports a check run; one of the same name and commit is replaced.
+    /// Reports a check run as GitHub Actions; it replaces one of the same name and commit.
     pub fn set_check_run(&self, repo: &str, sha: &str, run: &SimCheckRun) -> u64 {
         let mut service = self.lock();
         let (id, at) = (service.world.fresh_id(), service.world.now());
@@ -74,7 +74,7 @@ impl Simulator {
         id
     }
 
-    /// Somebody sets a commit status.
+    /// Sets a commit status.
     pub fn set_status(&self, repo: &str, by: &str, sha: &str, context: &str, state: &str) {
         let mut service = self.lock();
         service.world.ensure_user(by);
@@ -92,45 +92,45 @@ impl Simulator {
         assert!(set.is_ok(), "no status was set in {repo}");
     }
 
-    /// The protection of every branch requires these checks.
+    /// Makes the protection of every branch require these checks.
     pub fn protect_checks(&self, repo: &str, names: &[&str]) {
         self.rule(repo, |rules| rules.protected = owned(names));
     }
 
-    /// A ruleset requires these checks.
+    /// Makes a ruleset require these checks.
     pub fn rule_checks(&self, repo: &str, names: &[&str]) {
         self.rule(repo, |rules| rules.ruled = owned(names));
     }
 
-    /// A ruleset refuses merge commits.
+    /// Makes a ruleset refuse merge commits.
     pub fn require_linear_history(&self, repo: &str) {
         self.rule(repo, |rules| rules.linear_history = true);
     }
 
-    /// A ruleset lets only the merge queue merge.
+    /// Makes a ruleset allow merges only by the merge queue.
     pub fn require_merge_queue(&self, repo: &str) {
         self.rule(repo, |rules| rules.merge_queue = true);
     }
 
-    /// Only these merge methods are switched on.
+    /// Enables only these merge methods.
     pub fn allow_merge_methods(&self, repo: &str, methods: &[&str]) {
         let methods = owned(methods).into_iter().collect();
         self.rule(repo, |rules| rules.methods = methods);
     }
 
-    /// An account is a GitHub App, and so may write check runs.
+    /// Makes an account a GitHub App, so that it may write check runs.
     pub fn make_app(&self, repo: &str, login: &str) {
         self.rule(repo, |rules| {
             rules.apps.insert(login.to_owned());
         });
     }
 
-    /// The plan of the repository has no rulesets.
+    /// Removes rulesets from the repository's plan.
     pub fn take_rulesets(&self, repo: &str) {
         self.rule(repo, |rules| rules.lacks_rulesets = true);
     }
 
-    /// Nobody may read the logs of jobs.
+    /// Forbids reading the logs of jobs.
     pub fn hide_logs(&self, repo: &str) {
         self.rule(repo, |rules| rules.hides_logs = true);
     }
@@ -148,7 +148,7 @@ impl Simulator {
         self.rule(repo, |rules| rules.queue.clear());
     }
 
-    /// The merge queue merges all that wait in it.
+    /// Merges all pull requests in the merge queue.
     pub fn run_merge_queue(&self, repo: &str) {
         for pr in self.merge_queue(repo) {
             let mut service = self.lock();
@@ -161,7 +161,7 @@ impl Simulator {
         }
     }
 
-    /// Name, status, conclusion and how many annotations the check runs of a commit have.
+    /// Name, status, conclusion and number of annotations of the check runs of a commit.
     pub fn check_runs(
         &self,
         repo: &str,
@@ -182,7 +182,7 @@ impl Simulator {
         .collect()
     }
 
-    /// The links of the statuses and check runs of a commit, the oldest first.
+    /// The links of the statuses and check runs of a commit, oldest first.
     pub fn check_links(&self, repo: &str, sha: &str) -> Vec<Option<String>> {
         let service = self.lock();
         let Some(repo) = service.world.repos.get(repo) else {

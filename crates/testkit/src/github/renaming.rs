@@ -1,5 +1,4 @@
-//! Repositories that have another name now. Their old addresses send callers on, as GitHub's do: API
-//! and git alike.
+//! Renamed repositories. Their old addresses redirect, as GitHub's do, for the API and git alike.
 
 use super::http::{Answer, Request};
 use super::state::World;
@@ -14,7 +13,7 @@ pub(super) fn moved(root: &Path, from: &Path, name: &str) -> std::path::PathBuf 
     to
 }
 
-/// Where a request to an old name is sent on to. Only reading is sent on for good.
+/// The redirect of a request that uses an old name. It is permanent only for reads.
 pub(crate) fn sent_on(world: &World, request: &Request) -> Option<Answer> {
     let rest = request.path.strip_prefix("/repos/")?;
     let mut words = rest.splitn(3, '/');
@@ -40,7 +39,7 @@ pub(crate) fn sent_on(world: &World, request: &Request) -> Option<Answer> {
     Some(Answer::json(status, &body).with("location", url))
 }
 
-/// A request by the number of a repository, as one by its name.
+/// Turns a request by the number of a repository into one by its name.
 pub(crate) fn by_name(world: &World, request: &Request) -> Option<Request> {
     let rest = request.path.strip_prefix("/repositories/")?;
     let (id, tail) = rest
@@ -54,7 +53,7 @@ pub(crate) fn by_name(world: &World, request: &Request) -> Option<Request> {
     })
 }
 
-/// Where git is sent on to.
+/// The redirect for git.
 pub(crate) fn git_sent_on(world: &World, request: &Request, repo: &str) -> Option<Answer> {
     world.renamed.get(repo)?;
     let now = world.current_name(repo);

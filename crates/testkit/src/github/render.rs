@@ -1,9 +1,9 @@
-//! The REST shape of everything, complete enough for GitHub's own schema.
+//! The REST form of all objects, complete enough for GitHub's own schema.
 
 use super::state::{BEGINNING, LineNote, Note, Pull, Repo, Review, Status, World};
 use serde_json::{Map, Value, json};
 
-/// Draws one repository's things with the links of one caller.
+/// Renders the objects of one repository with the links for one caller.
 pub(crate) struct Render<'a> {
     pub(crate) world: &'a World,
     pub(crate) repo: &'a Repo,
@@ -62,7 +62,7 @@ const REPO_LINKS: &[&str] = &[
     "trees",
 ];
 
-/// An account; a deleted one is null.
+/// An account; null for a deleted one.
 pub(crate) fn user(world: &World, api: &str, html: &str, login: Option<&str>) -> Value {
     let Some(user) = login.and_then(|login| world.users.get(login)) else {
         return Value::Null;
@@ -138,7 +138,7 @@ impl Render<'_> {
         out
     }
 
-    /// A pull request as lists show it.
+    /// A pull request in the short form of lists.
     pub(crate) fn pull_simple(&self, pull: &Pull) -> Value {
         let api = format!("{}/pulls/{}", self.api_repo(), pull.number);
         let issue = format!("{}/issues/{}", self.api_repo(), pull.number);
@@ -179,7 +179,7 @@ impl Render<'_> {
         })
     }
 
-    /// A pull request by itself.
+    /// A pull request in its full form.
     pub(crate) fn pull(&self, pull: &Pull) -> Value {
         let mut out = self.pull_simple(pull);
         let known = pull.mergeable.as_ref().filter(|(head, base, _)| {

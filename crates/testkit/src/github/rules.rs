@@ -1,13 +1,13 @@
 //! Archived repositories, and rules for branches.
 //!
-//! The stored part of GitHub's description has no operation of single rulesets, so requests for one
-//! are judged by their shape here.
+//! The stored part of GitHub's description lacks the operations of single rulesets, so requests for
+//! one are checked here by their shape.
 
 use super::http::{Answer, Refusal, Request};
 use super::state::{Repo, World};
 use serde_json::{Value, json};
 
-/// The rules for a branch, as GitHub shows them.
+/// The rules for a branch, in GitHub's form.
 pub(crate) fn rules_of(repo: &Repo, branch: &str) -> Vec<Value> {
     let rules = repo.rules.iter();
     let rules = rules.filter(|rule| branch.starts_with(&rule.prefix));
@@ -24,7 +24,7 @@ pub(crate) fn rules_of(repo: &Repo, branch: &str) -> Vec<Value> {
     shown.collect()
 }
 
-/// The answer to a question about one ruleset; `None` for every other request.
+/// The answer to a request for one ruleset; `None` for all others.
 pub(crate) fn answer(world: &World, request: &Request) -> Option<Answer> {
     let rest = request.path.strip_prefix("/repos/")?;
     let mut parts = rest.splitn(3, '/');
@@ -47,7 +47,7 @@ pub(crate) fn answer(world: &World, request: &Request) -> Option<Answer> {
     Some(Answer::json(200, &body))
 }
 
-/// The refusal of a write to an archived repository.
+/// Refuses a write to an archived repository.
 pub(crate) fn refuse_write(world: &World, request: &Request) -> Option<Answer> {
     let rest = request.path.strip_prefix("/repos/")?;
     let mut parts = rest.splitn(3, '/');

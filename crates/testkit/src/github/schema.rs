@@ -1,4 +1,4 @@
-//! GitHub's own description: which operation a request is, and whether both sides keep to it.
+//! GitHub's own description: finds the operation of a request, and checks both sides against it.
 
 use super::http::{Answer, Request, decode};
 use jsonschema::Validator;
@@ -21,7 +21,7 @@ static SUBSET: LazyLock<Value> = LazyLock::new(|| {
     all
 });
 
-/// Statuses that any operation may answer with, though the description does not repeat them.
+/// Statuses that any operation may return, although the description does not repeat them.
 const ALWAYS: &[u16] = &[304, 401, 403, 404, 429, 500, 502, 503];
 
 /// One operation of the description.
@@ -34,13 +34,13 @@ pub(crate) struct Operation {
     responses: Map<String, Value>,
 }
 
-/// A request that the description knows.
+/// A request that matches the description.
 pub(crate) struct Matched {
     pub(crate) operation: Arc<Operation>,
     pub(crate) params: BTreeMap<String, String>,
 }
 
-/// All operations, with validators compiled when first needed.
+/// All operations, with validators that are compiled on demand.
 pub(crate) struct Schema {
     operations: Vec<Arc<Operation>>,
     validators: Mutex<HashMap<String, Arc<Validator>>>,
@@ -55,7 +55,7 @@ impl Schema {
         }
     }
 
-    /// The operation of a request: of several, the one with the fewest wildcards.
+    /// The operation of a request: if several match, the one with the fewest wildcards.
     pub(crate) fn find(&self, request: &Request) -> Option<Matched> {
         self.operations
             .iter()
@@ -70,7 +70,7 @@ impl Schema {
             .min_by_key(|matched| matched.params.len())
     }
 
-    /// What is wrong with a request, in words.
+    /// The violations of a request, in words.
     pub(crate) fn check_request(&self, op: &Operation, request: &Request) -> Vec<String> {
         let mut wrong = Vec::new();
         for (name, value) in request.query() {
@@ -100,7 +100,7 @@ impl Schema {
         wrong
     }
 
-    /// What is wrong with an answer, in words.
+    /// The violations of an answer, in words.
     pub(crate) fn check_answer(&self, op: &Operation, answer: &Answer) -> Vec<String> {
         let Some(response) = op.responses.get(&answer.status.to_string()) else {
             if ALWAYS.contains(&answer.status) {
@@ -139,7 +139,7 @@ impl Schema {
             .collect()
     }
 
-    /// Compiles every validator there is, and says how many.
+    /// Compiles every validator, and returns their number.
     pub(crate) fn compile_all(&self) -> usize {
         let mut count = 0;
         for op in &self.operations {
@@ -169,7 +169,7 @@ fn compile(key: &str, schema: &Value) -> Validator {
         .unwrap_or_else(|error| panic!("{key}: {error}"))
 }
 
-/// The definitions that a schema needs, and those that they need.
+/// Collects the definitions that a schema needs, directly or indirectly.
 fn collect_defs(schema: &Value, defs: &mut Map<String, Value>) {
     match schema {
         Value::Object(object) => {

@@ -1,4 +1,4 @@
-//! The simulator on a loopback port: HTTP as it is, and as a proxy sees it.
+//! The simulator's server on a loopback port, for direct and for proxied HTTP.
 
 use super::http::{Answer, Request};
 use super::log::Carried;
@@ -13,12 +13,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// The largest push a test makes.
+/// The maximum size of a push in tests.
 const BODY_BYTES: usize = 64 * 1024 * 1024;
 
 pub(crate) type Shared = Arc<Mutex<Service>>;
 
-/// A running server. Dropping it ends it.
+/// A running server. Dropping it stops it.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
@@ -46,7 +46,7 @@ impl Server {
                     _ = stopped => {}
                 }
             });
-            // Requests that hang on purpose must not keep the test alive.
+            // Requests that hang on purpose must not delay the end of the test.
             runtime.shutdown_timeout(Duration::from_millis(200));
         });
         Ok(Self {
@@ -95,8 +95,8 @@ async fn carry(
     }
 }
 
-/// A request in our own words. Three ways lead here: straight, below `/api/v3` as on an enterprise
-/// server, and through a proxy with the host in the target.
+/// Converts a request. It may arrive directly, below `/api/v3` as on an enterprise server, or
+/// through a proxy with the host in its target.
 fn read(parts: &axum::http::request::Parts, body: Vec<u8>, address: SocketAddr) -> Request {
     let path = parts.uri.path();
     let (base, path) = match path.strip_prefix("/api/v3") {
@@ -129,7 +129,7 @@ fn read(parts: &axum::http::request::Parts, body: Vec<u8>, address: SocketAddr) 
     }
 }
 
-/// With `promised`, the header announces the whole length and half of it is sent.
+/// Converts an answer. With `promised`, the header announces this length, and half of the body is sent.
 fn respond(mut answer: Answer, promised: Option<usize>) -> Response<Body> {
     if promised.is_some() {
         answer.body.truncate(answer.body.len() / 2);

@@ -1,4 +1,4 @@
-//! From a request to an answer: limits, faults, the operation itself, the schema, the cache headers.
+//! Turns a request into an answer: limits, faults, the operation, the schema, the cache headers.
 
 use super::faults::{self, Fault, FaultKind};
 use super::http::{Answer, Refusal, Request};
@@ -14,21 +14,21 @@ use serde_json::{Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
-/// Larger than any client should be willing to read.
+/// Larger than what a client should read.
 const OVERSIZED: usize = 40 * 1024 * 1024;
 
 /// Everything behind the lock.
 pub(crate) struct Service {
     pub(crate) world: World,
     pub(crate) faults: Vec<Fault>,
-    /// What people write right before a request is looked at.
+    /// Comments that people write just before a request is handled.
     pub(crate) interjections: Vec<Interjection>,
     pub(crate) limits: Limits,
     pub(crate) log: Log,
     pub(crate) schema: Schema,
-    /// Whether both sides are held to GitHub's description.
+    /// Whether both sides are checked against GitHub's description.
     pub(crate) judging: bool,
-    /// Where the bare repositories are.
+    /// The folder of the bare repositories.
     pub(crate) git_root: PathBuf,
 }
 
@@ -144,14 +144,14 @@ impl Service {
         } else {
             self.rest(request, &matched, viewer, token)
         };
-        // A text answer (a diff) is asked for by a media type that the subset does not describe.
+        // A text answer (a diff) is requested by a media type that the stored part of the description lacks.
         if !request.header("accept").contains("diff") {
             self.judge(|schema| schema.check_answer(&matched.operation, &answer));
         }
         answer
     }
 
-    /// A log, as the server that keeps them gives it: it must not see the token.
+    /// The log of a job, as the separate log server returns it: that server must not receive the token.
     fn job_log(&mut self, request: &Request, run: &str) -> Answer {
         if !request.header("authorization").is_empty() {
             let text = "the token was sent to the server of the logs";
@@ -172,7 +172,7 @@ impl Service {
         }
     }
 
-    /// What an app asks with a web token. Faults hit it as they hit every other request.
+    /// Handles a request that an app makes with a web token. Faults apply as to every other request.
     fn app_request(&mut self, request: &Request) -> Option<Answer> {
         if !request.path.starts_with("/app/") {
             return None;
@@ -212,7 +212,7 @@ impl Service {
         Answer::json(200, &json!({"resources": resources, "rate": core}))
     }
 
-    /// The answer of a fault that hits before anything happened.
+    /// The answer of a fault that prevents the request.
     fn refused(
         &mut self,
         kind: FaultKind,
@@ -242,7 +242,7 @@ impl Service {
     }
 }
 
-/// What a fault makes of a good answer.
+/// Applies a fault to a good answer.
 fn after(kind: FaultKind, mut answer: Answer) -> Carried {
     match kind {
         FaultKind::HangAfterApplying => Carried::Never,
@@ -264,7 +264,7 @@ fn after(kind: FaultKind, mut answer: Answer) -> Carried {
     }
 }
 
-/// Adds the tag of a readable answer, or says that the caller has it already.
+/// Adds the entity tag to a readable answer, or answers that the caller's copy is current.
 fn conditional(request: &Request, answer: Answer) -> Answer {
     if request.method != "GET" || answer.status != 200 {
         return answer;
@@ -284,7 +284,7 @@ fn conditional(request: &Request, answer: Answer) -> Answer {
     answer.with("etag", tag)
 }
 
-/// `owner/name` of a path of the smart git protocol.
+/// The `owner/name` in a path of the smart git protocol.
 fn git_repo(path: &str) -> Option<String> {
     let (repo, rest) = path.trim_start_matches('/').split_once(".git/")?;
     let known = ["info/refs", "git-upload-pack", "git-receive-pack"];

@@ -1,4 +1,4 @@
-//! The state of the simulated GitHub: plain data, one lock around all of it.
+//! The state of the simulated GitHub: plain data behind one lock.
 
 use super::clock::SimClock;
 use super::git::GitStore;
@@ -9,32 +9,32 @@ use jiff::SignedDuration;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// When accounts and repositories were made.
+/// When accounts and repositories were created.
 pub(crate) const BEGINNING: &str = "2026-01-01T00:00:00Z";
 
 /// The whole simulated GitHub.
 pub(crate) struct World {
     pub(crate) clock: SimClock,
-    /// How far GitHub's clock is ahead of everybody else's, in seconds.
+    /// How far GitHub's clock is ahead of all others, in seconds.
     pub(crate) skew_seconds: i64,
     pub(crate) users: BTreeMap<String, User>,
     /// Token to login.
     pub(crate) tokens: BTreeMap<String, String>,
-    /// When tokens of apps end.
+    /// When the tokens of apps expire.
     pub(crate) token_ends: BTreeMap<String, Timestamp>,
     pub(crate) apps: Vec<App>,
-    /// How many tokens apps were given.
+    /// The number of tokens that apps have received.
     pub(crate) minted: usize,
     /// Whether git needs a token.
     pub(crate) git_needs_token: bool,
-    /// Comments that no list shows until then.
+    /// Comments that lists hide until this time.
     pub(crate) hidden: BTreeMap<u64, Timestamp>,
-    /// Whether lists come in the reverse order.
+    /// Whether lists are reversed.
     pub(crate) reversed: bool,
     pub(crate) repos: BTreeMap<String, Repo>,
-    /// Names that repositories had before, to the names they have.
+    /// Maps former names of repositories to their current names.
     pub(crate) renamed: BTreeMap<String, String>,
-    /// Events not sent to hooks yet.
+    /// Events that were not sent to hooks yet.
     pub(crate) events: Vec<Event>,
     next_id: u64,
 }
@@ -52,9 +52,9 @@ pub(crate) struct Repo {
     pub(crate) name: String,
     pub(crate) default_branch: String,
     pub(crate) git: GitStore,
-    /// Login to GitHub's word for the permission.
+    /// Maps logins to GitHub's names of permissions.
     pub(crate) permissions: BTreeMap<String, &'static str>,
-    /// Branch to commit, as of the last push.
+    /// Maps branches to commits, as of the last push.
     pub(crate) branches: BTreeMap<String, String>,
     pub(crate) pulls: BTreeMap<u64, Pull>,
     pub(crate) notes: BTreeMap<u64, Note>,
@@ -65,17 +65,17 @@ pub(crate) struct Repo {
     pub(crate) landing: Landing,
     pub(crate) labels: BTreeMap<String, u64>,
     pub(crate) hooks: Vec<Hook>,
-    /// First comments of resolved threads.
+    /// The first comments of resolved threads.
     pub(crate) resolved: BTreeSet<u64>,
-    /// Comments and reviews that were minimised.
+    /// Hidden comments and reviews.
     pub(crate) minimized: BTreeSet<u64>,
-    /// Whether its plan has drafts.
+    /// Whether its plan supports drafts.
     pub(crate) has_drafts: bool,
-    /// Why nobody may open a pull request, if so.
+    /// Why new pull requests are refused, if they are.
     pub(crate) no_pulls: Option<String>,
-    /// A file that somebody commits to the base just before the next merge, with its content.
+    /// A file that is committed to the base just before the next merge, with its content.
     pub(crate) overtakes: Option<(String, String)>,
-    /// Whether it takes no writes any more.
+    /// Whether it accepts no more writes.
     pub(crate) archived: bool,
     pub(crate) rules: Vec<Rule>,
 }
@@ -98,9 +98,9 @@ pub(crate) struct Pull {
     pub(crate) updated_at: Timestamp,
     pub(crate) closed_at: Option<Timestamp>,
     pub(crate) merged: Option<Merged>,
-    /// The pair of head and base whose mergeability was worked out, and the answer.
+    /// The head and base whose mergeability was computed, and the result.
     pub(crate) mergeable: Option<(String, String, bool)>,
-    /// The pair that somebody asked about, which is when GitHub starts working it out.
+    /// The head and base that a client asked about, upon which GitHub starts the computation.
     pub(crate) asked: Option<(String, String)>,
 }
 
@@ -116,7 +116,7 @@ pub(crate) struct Merged {
 pub(crate) struct Note {
     pub(crate) id: u64,
     pub(crate) pr: u64,
-    /// `None` once the account was deleted.
+    /// `None` after the account was deleted.
     pub(crate) author: Option<String>,
     pub(crate) body: String,
     pub(crate) created_at: Timestamp,
@@ -130,12 +130,12 @@ pub(crate) struct LineNote {
     pub(crate) note: Note,
     pub(crate) review: u64,
     pub(crate) path: String,
-    /// `None` once a push moved the line away.
+    /// `None` after a push removed the line.
     pub(crate) line: Option<u64>,
     pub(crate) original_line: u64,
     /// The first of several lines.
     pub(crate) original_start: Option<u64>,
-    /// What its author saw of the diff.
+    /// The part of the diff that its author saw.
     pub(crate) hunk: String,
     pub(crate) commit: String,
     pub(crate) original_commit: String,
@@ -145,7 +145,7 @@ pub(crate) struct LineNote {
 #[derive(Clone, Debug)]
 pub(crate) struct Review {
     pub(crate) note: Note,
-    /// GitHub's word, such as `APPROVED`.
+    /// GitHub's name of the state, such as `APPROVED`.
     pub(crate) state: &'static str,
     pub(crate) commit: String,
 }
@@ -162,7 +162,7 @@ pub(crate) struct Status {
     pub(crate) at: Timestamp,
 }
 
-/// Something hooks are told of.
+/// An event for webhooks.
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
     pub(crate) repo: String,
@@ -201,13 +201,13 @@ impl World {
         }
     }
 
-    /// Whether lists show a comment by now.
+    /// Whether lists show a comment now.
     pub(crate) fn shows(&self, comment: u64) -> bool {
         let until = self.hidden.get(&comment);
         until.is_none_or(|until| *until <= self.now())
     }
 
-    /// A list as it comes today.
+    /// A list in the current order.
     pub(crate) fn in_todays_order<T>(&self, mut items: Vec<T>) -> Vec<T> {
         if self.reversed {
             items.reverse();
@@ -215,7 +215,7 @@ impl World {
         items
     }
 
-    /// GitHub's time, in whole seconds as GitHub tells it.
+    /// GitHub's time, in whole seconds like in its answers.
     pub(crate) fn now(&self) -> Timestamp {
         let now = self.clock.now();
         let skewed = now
@@ -276,7 +276,7 @@ impl World {
 }
 
 impl World {
-    /// The name a repository has now.
+    /// The current name of a repository.
     pub(crate) fn current_name(&self, name: &str) -> String {
         let mut name = name;
         while let Some(now) = self.renamed.get(name) {
@@ -291,7 +291,7 @@ impl Repo {
         format!("{}/{}", self.owner, self.name)
     }
 
-    /// The first comment of the thread a line comment belongs to.
+    /// The first comment of an inline comment's thread.
     pub(crate) fn thread_of(&self, id: u64) -> u64 {
         self.line_notes
             .get(&id)
@@ -311,7 +311,7 @@ impl Repo {
 }
 
 impl Pull {
-    /// GitHub's REST word.
+    /// The state in GitHub's REST API.
     pub(crate) fn rest_state(&self) -> &'static str {
         if self.closed_at.is_some() {
             "closed"
@@ -320,7 +320,7 @@ impl Pull {
         }
     }
 
-    /// GitHub's GraphQL word.
+    /// The state in GitHub's GraphQL API.
     pub(crate) fn graphql_state(&self) -> &'static str {
         match (&self.merged, self.closed_at) {
             (Some(_), _) => "MERGED",
@@ -337,7 +337,7 @@ pub(crate) struct Hook {
     pub(crate) secret: String,
 }
 
-/// An app that is installed once.
+/// An app with one installation.
 #[derive(Clone, Debug)]
 pub(crate) struct App {
     pub(crate) id: u64,

@@ -1,4 +1,4 @@
-//! A person's view of a pull request, and their changes to it, without a request.
+//! Shows a pull request as a person sees it, and changes it without a request.
 
 use super::Simulator;
 
@@ -20,7 +20,7 @@ pub struct SeenPull {
 }
 
 impl Simulator {
-    /// The pull request, if there is one.
+    /// The pull request, if it exists.
     pub fn look(&self, repo: &str, pr: u64) -> Option<SeenPull> {
         let service = self.lock();
         let repo = service.world.repos.get(repo)?;
@@ -40,14 +40,14 @@ impl Simulator {
         })
     }
 
-    /// Every commit that a branch was at since it was made last, oldest first.
+    /// Every commit at which a branch was since its last creation, oldest first.
     pub fn positions(&self, repo: &str, branch: &str) -> Vec<String> {
         let service = self.lock();
         let git = service.world.repos.get(repo).map(|repo| &repo.git);
         git.map_or_else(Vec::new, |git| git.positions(branch))
     }
 
-    /// The first and the last line of each comment on lines, in order.
+    /// The first and last line of each inline comment, in order.
     pub fn commented_lines(&self, repo: &str, pr: u64) -> Vec<(Option<u64>, u64)> {
         let service = self.lock();
         let repo = service.world.repos.get(repo);
@@ -58,7 +58,7 @@ impl Simulator {
             .collect()
     }
 
-    /// A person rewrites the description.
+    /// Rewrites the description as a person.
     pub fn rewrite_body(&self, repo: &str, pr: u64, rewrite: impl FnOnce(&str) -> String) {
         let mut service = self.lock();
         let repo = service.world.repos.get_mut(repo);

@@ -1,4 +1,4 @@
-//! Webhooks going out: signed as GitHub signs them, once or twice.
+//! Outgoing webhooks, signed like GitHub's.
 
 use super::render::Render;
 use super::state::{Event, EventKind, World};
@@ -9,16 +9,16 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// One delivery, ready to be sent. Sending it again is the same delivery.
+/// A delivery that is ready to be sent. Sending it again repeats the same delivery.
 #[derive(Clone, Debug)]
 pub struct Delivery {
     /// GitHub's id of the delivery.
     pub id: String,
-    /// The `x-github-event`.
+    /// The `x-github-event` header.
     pub event: &'static str,
-    /// The exact bytes.
+    /// The exact bytes of the body.
     pub body: Vec<u8>,
-    /// The `x-hub-signature-256`.
+    /// The `x-hub-signature-256` header.
     pub signature: String,
     url: String,
 }
@@ -26,7 +26,7 @@ pub struct Delivery {
 /// Long enough for a receiver on loopback.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Turns what happened into deliveries, and forgets what happened.
+/// Turns events into deliveries, and clears the events.
 pub(crate) fn take(world: &mut World) -> Vec<Delivery> {
     let events = std::mem::take(&mut world.events);
     let mut out = Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn take(world: &mut World) -> Vec<Delivery> {
     out
 }
 
-/// GitHub's signature of a body.
+/// The signature of a body, like GitHub's.
 pub(crate) fn sign(secret: &str, body: &[u8]) -> String {
     let mut mac = match Hmac::<Sha256>::new_from_slice(secret.as_bytes()) {
         Ok(mac) => mac,
@@ -97,7 +97,7 @@ fn payload(world: &World, event: &Event) -> Option<(&'static str, Value)> {
         }
         EventKind::Review => {
             let mut review = render.review(repo.reviews.get(&event.id)?);
-            // Webhooks write the state in lower case, unlike the REST API.
+            // Webhooks contain the state in lower case, unlike the REST API.
             let state = review["state"].as_str().unwrap_or_default().to_lowercase();
             review["state"] = json!(state);
             body["review"] = review;
@@ -114,7 +114,7 @@ fn payload(world: &World, event: &Event) -> Option<(&'static str, Value)> {
 }
 
 impl Delivery {
-    /// Sends it, and returns the status that the receiver answered with.
+    /// Sends the delivery, and returns the status of the receiver's answer.
     pub fn send(&self) -> std::io::Result<u16> {
         let rest = self.url.strip_prefix("http://").unwrap_or(&self.url);
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// The key every CLI is given. It opens nothing.
+/// The key that every CLI gets. It grants no access.
 const DUMMY_KEY: &str = "dummy";
 const GEMINI_SETTINGS: &str = r#"{
   "security": {"auth": {"selectedType": "gemini-api-key"}},
@@ -13,14 +13,14 @@ const GEMINI_SETTINGS: &str = r#"{
 }
 "#;
 
-/// A private home, a temporary folder and a folder to work in, gone when dropped.
+/// A private home, a temporary folder and a working folder, all removed when dropped.
 #[derive(Debug)]
 pub struct AgentHome {
     root: TempDir,
 }
 
 impl AgentHome {
-    /// Makes the folders.
+    /// Creates the folders.
     pub fn new() -> io::Result<Self> {
         let root = tempfile::Builder::new().prefix("drive-agent-").tempdir()?;
         let made = Self { root };
@@ -30,27 +30,27 @@ impl AgentHome {
         Ok(made)
     }
 
-    /// What all the folders are in.
+    /// The parent of all the folders.
     pub fn root(&self) -> &Path {
         self.root.path()
     }
 
-    /// What the CLI takes for the user's home.
+    /// The CLI's home.
     pub fn home(&self) -> PathBuf {
         self.root.path().join("home")
     }
 
-    /// What the CLI takes for the temporary folder.
+    /// The CLI's temporary folder.
     pub fn tmp(&self) -> PathBuf {
         self.root.path().join("tmp")
     }
 
-    /// Where the CLI works.
+    /// The CLI's working folder.
     pub fn work(&self) -> PathBuf {
         self.root.path().join("work")
     }
 
-    /// Writes the CLI's settings into the home and says with which variables alone it is started.
+    /// Writes the CLI's settings into the home, and returns the only variables with which it is started.
     pub fn environment(
         &self,
         cli: Cli,

@@ -8,32 +8,32 @@ use std::time::{Duration, Instant};
 
 const PACKAGE: &str = include_str!("../../interop/package.json");
 const LOCK: &str = include_str!("../../interop/package-lock.json");
-/// An install that another test does, or our own, may take this long.
+/// The time limit of an installation, by this test or another one.
 const INSTALL_LIMIT: Duration = Duration::from_secs(420);
 const POLL: Duration = Duration::from_millis(100);
-/// Written last, so that a folder without it is an install that was broken off.
+/// A file that is written last: a folder without it is an incomplete installation.
 const COMPLETE: &str = "complete";
-/// Holds why an install failed, so that every test of a run need not try again.
+/// A file with the reason of a failed installation, so that not every test tries again.
 const FAILED: &str = "failed";
-/// For how long a failure is believed.
+/// How long a failure is not retried.
 const FAILURE_LASTS: Duration = Duration::from_secs(600);
 
-/// Where the pinned CLIs are.
+/// The paths of the pinned CLIs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentClis {
     /// The node that runs gemini.
     pub node: PathBuf,
-    /// The native claude.
+    /// The native program of claude.
     pub claude: PathBuf,
-    /// The script gemini, which starts itself through `node` of the search path.
+    /// The gemini script, which starts itself with the `node` of the search path.
     pub gemini: PathBuf,
-    /// The native codex.
+    /// The native program of codex.
     pub codex: PathBuf,
 }
 
 impl AgentClis {
-    /// The pinned CLIs, installed into the workspace's target folder by whoever asks first. Where
-    /// they cannot be had, says so on one line and gives `None`: the test is skipped.
+    /// The pinned CLIs. The first caller installs them into the workspace's target folder. If they
+    /// are not available, prints one line and returns `None`, and the test is skipped.
     pub fn installed_or_skip() -> Option<Self> {
         match Self::install() {
             Ok(clis) => Some(clis),
@@ -56,7 +56,7 @@ impl AgentClis {
         }
     }
 
-    /// What the CLIs search programs in: node's folder and the system's.
+    /// The search path of the CLIs: node's folder and the system's.
     pub fn search_path(&self) -> String {
         let node = self.node.parent().unwrap_or(Path::new("/usr/bin"));
         format!("{}:/usr/local/bin:/usr/bin:/bin", node.display())
@@ -69,7 +69,7 @@ impl AgentClis {
         let started = Instant::now();
         std::fs::create_dir_all(&folder)
             .map_err(|error| format!("`{}`: {error}", folder.display()))?;
-        // The lock ends with its file handle, also when the test is killed.
+        // The lock ends with its file handle, even if the test is killed.
         let _lock = wait_for_lock(&folder.join("lock"), started)?;
         if !folder.join(COMPLETE).exists() {
             let npm = find_program("npm")?;
@@ -132,7 +132,7 @@ fn npm_ci(npm: &Path, folder: &Path, started: Instant) -> Result<(), String> {
         match child.try_wait().map_err(|error| format!("npm: {error}"))? {
             Some(status) => break status,
             None if started.elapsed() > INSTALL_LIMIT => {
-                // The child is ours and not reaped yet, so its id is still its own.
+                // The child is not reaped yet, so its pid cannot belong to another process.
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(format!("`npm ci` took longer than {INSTALL_LIMIT:?}"));
@@ -175,7 +175,7 @@ fn wait_for_lock(path: &Path, started: Instant) -> Result<File, String> {
     }
 }
 
-/// A folder of its own for each content of the lock file, below the target folder of this build.
+/// A folder for this content of the lock file, below the target folder of this build.
 fn cache_folder() -> Result<PathBuf, String> {
     let mut hasher = DefaultHasher::new();
     LOCK.hash(&mut hasher);
@@ -201,7 +201,7 @@ fn find_program(name: &str) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("`{name}` is not installed"))
 }
 
-/// The oldest node that the pinned CLIs run on.
+/// The oldest version of node on which the pinned CLIs run.
 const OLDEST_NODE: u32 = 20;
 
 fn require_node(node: &Path) -> Result<(), String> {

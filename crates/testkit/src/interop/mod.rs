@@ -1,4 +1,4 @@
-//! The real agent CLIs, installed once and started so that they can harm nothing.
+//! Installs the real agent CLIs once, and starts them so that they cannot do damage.
 //!
 //! Every start gets exactly the environment of [`AgentHome::environment`]: a private home, dummy
 //! keys, and a model on loopback. Nothing of the caller's is inherited.
@@ -11,7 +11,7 @@ pub use install::AgentClis;
 
 use crate::model_server::Protocol;
 
-/// One of the agent CLIs under test.
+/// An agent CLI under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cli {
     /// Claude Code.
@@ -23,7 +23,7 @@ pub enum Cli {
 }
 
 impl Cli {
-    /// All of them.
+    /// All agent CLIs.
     pub const ALL: [Self; 3] = [Self::Claude, Self::Gemini, Self::Codex];
 
     /// Its name in files and messages.
@@ -35,7 +35,7 @@ impl Cli {
         }
     }
 
-    /// What it speaks to its model.
+    /// The protocol in which it talks to its model.
     pub const fn protocol(self) -> Protocol {
         match self {
             Self::Claude => Protocol::Anthropic,
@@ -44,7 +44,7 @@ impl Cli {
         }
     }
 
-    /// A model it has the full set of tools for.
+    /// A model for which it offers the full set of tools.
     pub const fn model(self) -> &'static str {
         match self {
             Self::Claude => "claude-sonnet-4-5",

@@ -1,4 +1,4 @@
-//! Anthropic Messages, as claude speaks it.
+//! The Anthropic Messages protocol, as claude uses it.
 
 use super::dialect::{Answer, Ask, Asked, Rendered, ToolResult, items, runs, text};
 use super::script::{Call, Turn};
@@ -14,7 +14,7 @@ pub(super) fn read(path: &str, body: &Value) -> Ask {
     }
     let streamed = body["stream"].as_bool().unwrap_or(false);
     if items(&body["tools"]).is_empty() {
-        // Only helpers ask without tools: a title, a summary of a page, a probe of the key.
+        // Only helper calls have no tools: a title, a summary of a page, a test of the key.
         return Ask::SideText {
             text: side_text(body),
             streamed,
@@ -153,7 +153,7 @@ fn call_id(answer: &Answer, number: usize) -> String {
     format!("toolu_{}_{number}", answer.id)
 }
 
-/// What a person wrote: the text blocks without the reminders the CLI adds.
+/// The person's text: the text blocks without the reminders that the CLI adds.
 fn own_words(message: &Value) -> String {
     if let Some(content) = message["content"].as_str() {
         return content.to_owned();
@@ -184,7 +184,7 @@ fn tool_result(block: &Value) -> ToolResult {
     }
 }
 
-/// Helpers that want JSON say so in their schema or system prompt.
+/// The answer to a helper call. Those that want JSON say so in their schema or system prompt.
 fn side_text(body: &Value) -> String {
     let asks_for_json = body["output_config"]["format"]["type"] == "json_schema"
         || body["output_format"]["type"] == "json_schema"

@@ -1,4 +1,4 @@
-//! Delivery of a model's events: whole, in pieces, slowly, or cut off.
+//! Delivers a model's events: whole, in pieces, slowly, or cut off.
 
 use super::dialect::{Answer, Rendered};
 use super::protocol::Protocol;
@@ -9,25 +9,25 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
-/// Events waiting for a slow client; it slows the server down, never fills the memory.
+/// The number of events that wait for a slow client, which slows the server down but never fills its memory.
 const QUEUED_EVENTS: usize = 16;
-/// A flood's text comes in pieces of this size.
+/// The size of the pieces in which a flood's text is sent.
 const FLOOD_PIECE: usize = 1024;
-/// A turn's text comes in this many pieces, so that parsers meet more than one.
+/// The number of pieces in which a turn's text is sent, so that parsers get more than one.
 const TEXT_PIECES: usize = 3;
 
-/// The body that carries the answer, as the fault lets it.
+/// The body with the answer, subject to the fault.
 pub(super) fn body(protocol: Protocol, answer: Answer, fault: Option<Fault>) -> Body {
     let (wire, events) = mpsc::channel(QUEUED_EVENTS);
     tokio::spawn(async move {
-        // A client that went away ends the task at its next event.
+        // A disconnected client ends the task at its next event.
         let _ = Wire(wire).send(protocol, &answer, fault).await;
     });
     Body::from_stream(ReceiverStream::new(events))
 }
 
-/// The body of an answer in one piece. A client whose stream broke falls back to this form, and
-/// meets the fault here as well.
+/// The body of an answer in one piece. A client whose stream broke falls back to this form, and the
+/// fault applies here as well.
 pub(super) fn whole_body(whole: String, fault: Option<Fault>) -> Body {
     let (wire, pieces) = mpsc::channel(QUEUED_EVENTS);
     tokio::spawn(async move {
@@ -117,13 +117,13 @@ impl Wire {
         self.0.send(Ok(Bytes::from_static(bytes.as_bytes()))).await
     }
 
-    /// Resets the connection without the end of the body.
+    /// Resets the connection before the end of the body.
     async fn break_off(&self) -> Sent {
         let broken = io::Error::new(io::ErrorKind::ConnectionReset, "scripted fault");
         self.0.send(Err(broken)).await
     }
 
-    /// Until the client goes away or the server stops.
+    /// Waits until the client disconnects or the server stops.
     async fn hang(&self) -> Sent {
         self.0.closed().await;
         Ok(())
@@ -138,7 +138,7 @@ fn events(protocol: Protocol, answer: &Answer, rendered: &Rendered) -> Vec<Strin
     events
 }
 
-/// The events without the last of them, and at least without the one that ends the answer.
+/// The first half of the events, in any case without the one that ends the answer.
 fn first_half(mut events: Vec<String>) -> Vec<String> {
     events.truncate(events.len() / 2);
     events

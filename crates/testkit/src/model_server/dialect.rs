@@ -1,60 +1,61 @@
 use super::script::Turn;
 use serde_json::Value;
 
-/// What a request wants.
+/// The purpose of a request.
 #[derive(Debug, PartialEq)]
 pub(super) enum Ask {
     /// The next turn of a conversation.
     Turn(Asked),
-    /// A call on the side, answered with this body.
+    /// A side call, answered with this body.
     Side(Value),
-    /// A call on the side that expects a stream: this text.
+    /// A side call, answered with this text as a stream.
     SideText { text: String, streamed: bool },
-    /// Nothing this server knows.
+    /// An unknown request.
     Unknown,
 }
 
-/// A conversation so far.
+/// The state of a conversation.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Asked {
-    /// The first prompt, which tells conversations apart.
+    /// The first prompt, which identifies the conversation.
     pub(super) opening: String,
-    /// How many turns of the model the history holds.
+    /// How many turns of the model the history contains.
     pub(super) position: usize,
     pub(super) prompt: String,
     pub(super) tool_results: Vec<ToolResult>,
     pub(super) streamed: bool,
 }
 
-/// An answer to render.
+/// An answer to be rendered.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// Part of every id in it. Ids repeat in no conversation: claude drops a call whose id it knows.
+    /// A part of every id in the answer. Ids never repeat within a conversation: claude drops a
+    /// call with a known id.
     pub(super) id: String,
     pub(super) turn: Turn,
     pub(super) model: String,
-    /// The tools the request offered.
+    /// The tools that the request offered.
     pub(super) offered: Vec<String>,
 }
 
-/// A streamed answer around its text, so that the text can be sent in any pieces.
+/// A streamed answer without its text, which is sent in pieces between its parts.
 #[derive(Debug, Default)]
 pub(super) struct Rendered {
     pub(super) head: Vec<String>,
     pub(super) tail: Vec<String>,
 }
 
-/// A JSON array's items, none where it is no array.
+/// The items of a JSON array; empty for other values.
 pub(super) fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// A JSON string, empty where it is none.
+/// The text of a JSON string; empty for other values.
 pub(super) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// How many unbroken runs of the model's own items a history holds.
+/// How many uninterrupted sequences of the model's own items a history contains.
 pub(super) fn runs(of_model: impl Iterator<Item = bool>) -> usize {
     let mut before = false;
     let mut count = 0;
@@ -74,13 +75,13 @@ pub(super) fn names(tools: &Value) -> Vec<String> {
         .collect()
 }
 
-/// What a tool call of the model led to.
+/// The result of a tool call of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolResult {
-    /// The call's id on the wire, or the tool's name where the protocol has no ids.
+    /// The call's id on the wire, or the tool's name in protocols without ids.
     pub call: String,
-    /// What the CLI reported.
+    /// The text that the CLI reported.
     pub text: String,
-    /// Whether the CLI flagged it as an error, in protocols that can.
+    /// Whether the CLI marked it as an error, in protocols that can.
     pub is_error: bool,
 }

@@ -1,4 +1,4 @@
-//! Gemini `generateContent` and `streamGenerateContent`, as gemini speaks them.
+//! The protocol of Gemini's `generateContent` and `streamGenerateContent`, as gemini uses it.
 
 use super::dialect::{Answer, Ask, Asked, Rendered, ToolResult, items, runs, text};
 use super::script::{Call, Usage};
@@ -23,7 +23,7 @@ pub(super) fn read(path: &str, body: &Value) -> Ask {
     let contents = items(&body["contents"]);
     let config = &body["generationConfig"];
     if config["responseMimeType"] == "application/json" || items(&body["tools"]).is_empty() {
-        // Routers, loop checks and summaries: each gives a schema, or no tools at all.
+        // Routers, loop checks and summaries: each call has a schema, or no tools.
         let schema = [&config["responseJsonSchema"], &config["responseSchema"]]
             .into_iter()
             .find(|schema| !schema.is_null());
@@ -127,7 +127,7 @@ fn part(call: &Call) -> Value {
     json!({"functionCall": {"name": name, "args": args}})
 }
 
-/// What a person wrote: the text without the session's context that gemini puts before it.
+/// The person's text, without the session's context that gemini puts before it.
 fn own_words(content: &Value) -> String {
     let parts = items(&content["parts"]).iter();
     let words: Vec<&str> = parts
@@ -148,7 +148,7 @@ fn tool_result(response: &Value) -> ToolResult {
     }
 }
 
-/// The smallest value of a schema, which is what a helper call needs to go on.
+/// The smallest value of a schema, which is enough for a helper call.
 fn example(schema: &Value) -> Value {
     if let Some(first) = items(&schema["enum"]).first() {
         return first.clone();

@@ -1,4 +1,4 @@
-//! The HTTP side: read, record, answer.
+//! The HTTP side: reads, records and answers requests.
 
 use super::delivery;
 use super::dialect::{Answer, Ask};
@@ -17,11 +17,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The largest request read; prompts of several megabytes are part of the tests.
+/// The maximum size of a request; tests use prompts of several megabytes.
 const REQUEST_BYTES: usize = 64 * 1024 * 1024;
-/// How often it is looked whether a held answer may go.
+/// How often the condition of a delayed answer is checked.
 const HELD_POLL: Duration = Duration::from_millis(20);
-/// Headers that carry keys and are not recorded.
+/// Headers that contain keys and are not recorded.
 const KEY_HEADERS: [&str; 5] = [
     "authorization",
     "cookie",
@@ -173,7 +173,7 @@ fn record(
     }
 }
 
-/// Gemini names the model in the path, the others in the body.
+/// The model of a request: Gemini names it in the path, the others in the body.
 fn model(path: &str, body: &Value) -> String {
     if let Some(model) = body["model"].as_str() {
         return model.to_owned();

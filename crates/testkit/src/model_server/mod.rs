@@ -1,10 +1,10 @@
-//! A model that says what a test wrote down.
+//! A model that answers with a test's script.
 //!
-//! The server listens on loopback and speaks the wire protocols of the three agent CLIs, told apart
-//! by the path of the request. It keeps no cursor: how many turns of the model a request carries in
-//! its history says which turn comes next, so any number of conversations may share one script and a
-//! retried request gets the same turn again. Calls the CLIs make on the side (titles, token counts,
-//! model lists) are answered without touching the script.
+//! The server listens on loopback and supports the wire protocols of the three agent CLIs,
+//! distinguished by the path of the request. It keeps no cursor: the number of the model's turns in
+//! a request's history determines the next turn. So any number of conversations may share one
+//! script, and a retried request gets the same turn again. Side calls of the CLIs (titles, token
+//! counts, model lists) are answered without using the script.
 
 mod anthropic;
 mod delivery;
@@ -58,7 +58,7 @@ impl ModelServer {
                         return;
                     };
                     let serving = axum::serve(listener, app);
-                    // Ending here drops the runtime, and with it every handler that hangs on purpose.
+                    // Ending here drops the runtime, and so every handler that hangs on purpose.
                     tokio::select! {
                         _ = serving.into_future() => {}
                         _ = stopped => {}
@@ -73,12 +73,12 @@ impl ModelServer {
         })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The base URL a CLI of this protocol is given.
+    /// The base URL for a CLI with this protocol.
     pub fn base_url(&self, protocol: Protocol) -> String {
         match protocol {
             Protocol::Anthropic | Protocol::Gemini => format!("http://{}", self.address),
@@ -86,7 +86,7 @@ impl ModelServer {
         }
     }
 
-    /// Every request so far, in order of arrival, keys left out.
+    /// Every request so far, in order of arrival, without keys.
     pub fn requests(&self) -> Vec<RecordedRequest> {
         self.shared.requests()
     }
@@ -102,7 +102,7 @@ impl ModelServer {
 impl Drop for ModelServer {
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
-            // A closed channel means the thread ended already.
+            // A closed channel means that the thread has ended already.
             let _ = stop.send(());
         }
         if let Some(thread) = self.thread.take() {

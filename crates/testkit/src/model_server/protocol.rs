@@ -1,4 +1,4 @@
-//! The wire protocols, and which module speaks each.
+//! The wire protocols, and the module of each.
 
 use super::dialect::{Answer, Ask, Rendered, items, names};
 use super::{anthropic, gemini, responses};
@@ -7,16 +7,16 @@ use serde_json::Value;
 /// A wire protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// Anthropic Messages, spoken by claude.
+    /// Anthropic Messages, used by claude.
     Anthropic,
-    /// Gemini `generateContent`, spoken by gemini.
+    /// Gemini `generateContent`, used by gemini.
     Gemini,
-    /// OpenAI Responses, spoken by codex.
+    /// OpenAI Responses, used by codex.
     Responses,
 }
 
 impl Protocol {
-    /// The protocol a path belongs to.
+    /// The protocol to which a path belongs.
     pub(super) fn of(path: &str) -> Option<Self> {
         let path = path.split('?').next().unwrap_or(path);
         if path.starts_with("/v1/messages") {
@@ -56,7 +56,7 @@ impl Protocol {
         }
     }
 
-    /// One event with this piece of the answer's text.
+    /// An event with this piece of the answer's text.
     pub(super) fn delta(self, answer: &Answer, text: &str) -> String {
         match self {
             Self::Anthropic => anthropic::delta(text),
@@ -65,7 +65,7 @@ impl Protocol {
         }
     }
 
-    /// The answer in one piece, for a request that does not want a stream.
+    /// The answer in one piece, for a request without streaming.
     pub(super) fn whole(self, answer: &Answer) -> Value {
         match self {
             Self::Anthropic => anthropic::whole(answer),

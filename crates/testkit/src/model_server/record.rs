@@ -3,10 +3,10 @@ use super::protocol::Protocol;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// One request as the server understood it.
+/// A recorded request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecordedRequest {
-    /// The protocol its path belongs to; `None` for a path of none.
+    /// The protocol of its path; `None` for an unknown path.
     pub protocol: Option<Protocol>,
     /// The HTTP method.
     pub method: String,
@@ -14,17 +14,17 @@ pub struct RecordedRequest {
     pub path: String,
     /// How it was answered.
     pub purpose: Purpose,
-    /// The model that was asked for.
+    /// The requested model.
     pub model: String,
-    /// The text of the last message of the user, without what the CLI put before it.
+    /// The text of the last user message, without what the CLI put before it.
     pub prompt: String,
     /// The results of tool calls since the model's last turn.
     pub tool_results: Vec<ToolResult>,
-    /// The names of the tools the CLI offered.
+    /// The names of the tools that the CLI offered.
     pub tools: Vec<String>,
-    /// The headers, those that carry keys left out.
+    /// The headers, without those that contain keys.
     pub headers: BTreeMap<String, String>,
-    /// The whole body; null when it was no JSON.
+    /// The whole body; null if it was not JSON.
     pub body: Value,
 }
 
@@ -33,8 +33,8 @@ pub struct RecordedRequest {
 pub enum Purpose {
     /// From the script, with the turn at this position.
     Turn(usize),
-    /// As a call on the side: a title, a count, a list of models.
+    /// As a side call: a title, a count, a list of models.
     Side,
-    /// Not at all: the path or the body is of no protocol known here.
+    /// Not at all: the protocol of the path or body is unknown.
     Unknown,
 }

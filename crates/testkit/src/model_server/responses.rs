@@ -1,4 +1,4 @@
-//! OpenAI Responses, as codex speaks it with `wire_api = "responses"`.
+//! The OpenAI Responses protocol, as codex uses it with `wire_api = "responses"`.
 
 use super::dialect::{Answer, Ask, Asked, Rendered, ToolResult, items, runs, text};
 use super::script::Call;
@@ -127,7 +127,7 @@ fn item(call: &Call, id: &str, offered: &[String]) -> Value {
             if offered.iter().any(|name| name == "apply_patch") {
                 freeform("apply_patch", &patch, id)
             } else {
-                // Models without the patch tool call it through the shell, where codex catches it.
+                // Models without the patch tool call it through the shell, where codex intercepts it.
                 run(
                     &format!("apply_patch <<'PATCH'\n{patch}PATCH\n"),
                     id,
@@ -186,7 +186,7 @@ fn is_of_model(item: &Value) -> bool {
     }
 }
 
-/// What a person wrote: the text without the context codex puts before it.
+/// The person's text, without the context that codex puts before it.
 fn own_words(item: &Value) -> String {
     let parts = items(&item["content"]).iter();
     let words: Vec<&str> = parts

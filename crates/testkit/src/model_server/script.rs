@@ -2,7 +2,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What the model says, by conversation.
+/// The answers of the model, by conversation.
 #[derive(Clone, Debug, Default)]
 pub struct Script {
     turns: Vec<Turn>,
@@ -11,7 +11,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// A script every conversation follows. When it ran out, the model says "done" and stops.
+    /// A script for all conversations. At its end, the model says "done" and stops.
     pub fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
         Self {
             turns: turns.into_iter().collect(),
@@ -20,14 +20,14 @@ impl Script {
         }
     }
 
-    /// Nobody is answered without this key.
+    /// Refuses requests without this key.
     #[must_use]
     pub fn only_with_key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// Whether the value of a header lets its sender in.
+    /// Whether the value of a header contains the key.
     pub(crate) fn opens_for(&self, mut shown: impl Iterator<Item = String>) -> bool {
         let Some(key) = &self.key else { return true };
         shown.any(|value| value.strip_prefix("Bearer ").unwrap_or(&value) == key)
@@ -69,15 +69,15 @@ impl Script {
     }
 }
 
-/// Stands in a text for the answer that every comment of the prompt is fixed.
+/// A placeholder for the answer that every comment in the prompt is fixed.
 pub const FIXED: &str = "{{fixed}}";
 
-/// Stands in a text for the answer that every comment of the prompt is declined, for one reason.
+/// A placeholder for the answer that every comment in the prompt is declined.
 pub const DECLINED: &str = "{{declined}}";
-/// That reason.
+/// The reason for declining.
 pub const WHY_DECLINED: &str = "Two is what the task says.";
 
-/// Such an answer, to the comments of lines such as ``Comment `inline-7` by ann, ...``.
+/// Such an answer, for the comments in lines such as ``Comment `inline-7` by ann, ...``.
 fn all_answered(prompt: &str, action: &str, note: Option<&str>) -> String {
     let after = prompt.split("Comment `").skip(1);
     let ids = after
@@ -92,7 +92,7 @@ fn all_answered(prompt: &str, action: &str, note: Option<&str>) -> String {
     serde_json::json!({ "comments": comments }).to_string()
 }
 
-/// One answer of the model: text, then calls, with a fault in the way perhaps.
+/// One answer of the model: text, then calls, possibly preceded by a fault.
 #[derive(Clone, Debug, Default)]
 pub struct Turn {
     pub(crate) text: String,
@@ -103,7 +103,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// The model says this. For a huge answer give a huge text.
+    /// The model answers with this text. For a huge answer, pass a huge text.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -111,12 +111,12 @@ impl Turn {
         }
     }
 
-    /// The model asks for this call.
+    /// The model requests this call.
     pub fn call(call: Call) -> Self {
         Self::default().and(call)
     }
 
-    /// The model writes a file with the CLI's own tool. Some tools take only absolute paths.
+    /// The model writes a file with the CLI's own tool. Some tools accept only absolute paths.
     pub fn write(path: impl Into<String>, text: impl Into<String>) -> Self {
         Self::call(Call::Write {
             path: path.into(),
@@ -131,33 +131,33 @@ impl Turn {
         })
     }
 
-    /// Every request that reaches this point of the script meets the fault.
+    /// Every request that reaches this point of the script gets the fault.
     pub fn fault(fault: Fault) -> Self {
         Self::text("after the fault").behind(fault, Times::Always)
     }
 
-    /// One more call in the same answer.
+    /// Adds a call to the same answer.
     #[must_use]
     pub fn and(mut self, call: Call) -> Self {
         self.calls.push(call);
         self
     }
 
-    /// The answer, with a fault in its way that many times.
+    /// The answer, preceded by a fault this many times.
     #[must_use]
     pub fn behind(mut self, fault: Fault, times: Times) -> Self {
         self.fault = Some((fault, times));
         self
     }
 
-    /// The answer, once there is something at this path.
+    /// Delays the answer until this path exists.
     #[must_use]
     pub fn held_until(mut self, path: impl Into<PathBuf>) -> Self {
         self.held_until = Some(path.into());
         self
     }
 
-    /// The token counts the answer reports.
+    /// Sets the token counts that the answer reports.
     #[must_use]
     pub fn usage(mut self, usage: Usage) -> Self {
         self.usage = usage;
@@ -165,7 +165,7 @@ impl Turn {
     }
 }
 
-/// A tool call, as a wish the protocol words in its own way or as an exact call.
+/// A tool call, either abstract, so that each protocol uses its own tool, or exact.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Call {
     /// Write a file: `Write`, `write_file`, or an `apply_patch` that adds it.
@@ -187,7 +187,7 @@ pub enum Call {
         /// The tool's arguments.
         input: Value,
     },
-    /// A tool that takes plain text, which only the Responses protocol has.
+    /// A tool with plain text input, which only the Responses protocol has.
     Freeform {
         /// The tool's name on the wire.
         name: String,
@@ -209,11 +209,11 @@ impl Call {
 /// The token counts of one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Tokens read anew.
+    /// Input tokens that were not cached.
     pub input: u64,
-    /// Tokens read from the cache.
+    /// Input tokens from the cache.
     pub cached: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub output: u64,
 }
 
@@ -227,16 +227,16 @@ impl Default for Usage {
     }
 }
 
-/// How often a fault stands in the way of its turn.
+/// How often a fault precedes its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Times {
     /// Each time.
     Always,
-    /// For the first requests, then the turn is answered.
+    /// For the first requests; then the turn is answered.
     First(u32),
 }
 
-/// What goes wrong.
+/// A failure of the model server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// An error answer: 401, 429, 500 and the like.
@@ -246,26 +246,26 @@ pub enum Fault {
         /// Seconds in a `retry-after` header.
         retry_after: Option<u32>,
     },
-    /// The request is read and nothing ever comes back.
+    /// The request is read, and no answer ever comes.
     HangBeforeHeaders,
-    /// The headers come back, and no event ever does.
+    /// The headers come, and no event ever does.
     HangAfterHeaders,
     /// The first events come, and then nothing.
     HangMidStream,
     /// The connection breaks in the middle of an event.
     DropMidEvent,
-    /// The stream ends cleanly, but before the answer does.
+    /// The stream ends cleanly, but before the answer is complete.
     EndEarly,
     /// An event that is not JSON.
     Malformed,
-    /// Text without end: this much, as fast or as slow as said, then the rest of the turn.
+    /// This much text at this speed, then the rest of the turn.
     Flood {
-        /// Bytes of text in all.
+        /// The total size of the text, in bytes.
         bytes: u64,
         /// The pause between pieces of 1 KiB.
         pause: Duration,
     },
-    /// The right answer, byte for byte with this pause between.
+    /// The right answer, with this pause after each byte.
     Drip {
         /// The pause after each byte.
         pause: Duration,

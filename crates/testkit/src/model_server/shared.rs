@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Requests kept for assertions; a client that loops must not fill the memory.
+/// The maximum number of stored requests; a client in a loop must not fill the memory.
 const KEPT_REQUESTS: usize = 10_000;
 
-/// What the handlers share.
+/// The state that the handlers share.
 #[derive(Debug)]
 pub(super) struct Shared {
     script: Script,
@@ -27,7 +27,7 @@ impl Shared {
         }
     }
 
-    /// Keeps the request and gives it a number of its own.
+    /// Stores the request and gives it a unique number.
     pub(super) fn record(&self, request: RecordedRequest) -> u64 {
         let mut requests = lock(&self.requests);
         if requests.len() < KEPT_REQUESTS {
@@ -40,12 +40,12 @@ impl Shared {
         lock(&self.requests).clone()
     }
 
-    /// Whether the script answers whoever shows these keys.
+    /// Whether a request with these keys gets answers from the script.
     pub(super) fn opens_for(&self, shown: impl Iterator<Item = String>) -> bool {
         self.script.opens_for(shown)
     }
 
-    /// The turn to answer with, and the fault that stands in its way this time.
+    /// The turn to answer with, and the fault that precedes it this time.
     pub(super) fn next(&self, opening: &str, position: usize) -> (Turn, Option<Fault>) {
         let turn = self.script.turn(opening, position);
         let mut reached = lock(&self.reached);

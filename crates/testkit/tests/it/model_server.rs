@@ -1,4 +1,4 @@
-//! The scripted model over plain sockets, without any CLI.
+//! Tests the scripted model over plain sockets, without any CLI.
 
 use drive_testkit::model_server::{
     Call, Fault, ModelServer, Protocol, Purpose, Script, Times, Turn, Usage,
@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 const PROTOCOLS: [Protocol; 3] = [Protocol::Anthropic, Protocol::Gemini, Protocol::Responses];
-/// Only a server that hangs by mistake meets it.
+/// Only reached if the server hangs by mistake.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[test]
@@ -19,7 +19,7 @@ fn the_history_of_a_request_chooses_the_turn() {
         let server = ModelServer::start(script).unwrap();
         let said: Vec<bool> = [(0, "FI"), (1, "SE"), (2, "do"), (1, "SE"), (0, "FI")]
             .map(|(turns, word)| {
-                // A text comes in three pieces, and this is the first.
+                // A text comes in three pieces; this is the first.
                 post(&server, protocol, "task", turns).contains(&format!("\"{word}\""))
             })
             .to_vec();
@@ -204,7 +204,7 @@ fn a_hang_lasts_until_the_server_is_dropped() {
             }
             let address = server.address();
             drop(server);
-            // The end comes, as a close or as a reset, and nothing listens any more.
+            // The connection ends with a close or a reset, and then nothing listens.
             let mut rest = Vec::new();
             let _ = stream.read_to_end(&mut rest);
             assert!(!rest.ends_with(b"0\r\n\r\n"), "{fault:?}");
@@ -294,7 +294,7 @@ fn raw(server: &ModelServer, path: &str, body: &Value) -> String {
     read(request(server, path, body))
 }
 
-/// A request with this many turns of the model behind it.
+/// Sends a request with this many turns of the model in its history.
 fn send(server: &ModelServer, protocol: Protocol, prompt: &str, turns: usize) -> TcpStream {
     match protocol {
         Protocol::Anthropic => {
@@ -352,7 +352,7 @@ fn request(server: &ModelServer, path: &str, body: &Value) -> TcpStream {
 
 fn read(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
-    // A connection that breaks on purpose still gave what it gave.
+    // A connection that breaks on purpose still delivered its first bytes.
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8(answer).unwrap()
 }

@@ -2,35 +2,35 @@
 
 use std::time::Duration;
 
-/// What connections may take. Every time is absolute: bytes that trickle in do not extend it.
+/// Limits on connections. Every time is absolute: bytes that trickle in do not extend it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Requests served at once.
+    /// The maximum number of requests that are served at once.
     pub connections: usize,
-    /// Of these, by one remote address. Loopback has no limit of its own: behind a proxy on this
-    /// machine all senders share its address.
+    /// How many of these may come from one remote address. Loopback is exempt: all senders behind a
+    /// proxy on this machine share its address.
     pub per_address: usize,
-    /// Connections that wait for a slot; the next one waits in the kernel's queue.
+    /// The maximum number of connections that wait for a slot; further ones wait in the kernel's queue.
     pub waiting: usize,
-    /// Of these, by one remote address; its next connection is closed.
+    /// How many of these may come from one remote address; its next connection is closed.
     pub waiting_per_address: usize,
-    /// How long a request's header may take.
+    /// The time limit for a request's header.
     pub header: Duration,
-    /// How long its body may take; GitHub itself gives up after ten seconds.
+    /// The time limit for its body; GitHub itself gives up after ten seconds.
     pub body: Duration,
-    /// How long its answer may take.
+    /// The time limit for its answer.
     pub answer: Duration,
-    /// How long an answer may take that sends events; the browser asks for it again.
+    /// The time limit for an answer that sends events; the browser then requests it again.
     pub stream: Duration,
-    /// Such answers at once.
+    /// The maximum number of such answers at once.
     pub streams: usize,
     /// How long an incomplete header keeps its slot while another connection waits for one.
     pub shed_header: Duration,
-    /// The same for an incomplete body.
+    /// How long an incomplete body keeps its slot while another connection waits for one.
     pub shed_body: Duration,
-    /// The same for an answer that is not taken.
+    /// How long an answer that is not read keeps its slot while another connection waits for one.
     pub shed_answer: Duration,
-    /// Bytes of bodies held in memory at once.
+    /// The maximum number of body bytes in memory at once.
     pub body_bytes: usize,
 }
 

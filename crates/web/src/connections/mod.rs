@@ -1,4 +1,4 @@
-//! A listener that limits what connections can take: slots, time and memory.
+//! A listener that limits the slots, time and memory of connections.
 
 mod limits;
 mod table;
@@ -21,13 +21,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
-/// The pause after a failed accept, such as one for want of file descriptors.
+/// The pause after a failed accept, e.g. when file descriptors run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
 /// The slots, shared by the listener and the connections.
 struct Slots {
     table: Mutex<Table>,
-    /// Told when a slot becomes free or may be taken earlier than planned.
+    /// Notified when a slot becomes free, or may be taken earlier than planned.
     changed: Notify,
     body_time: Duration,
 }
@@ -72,7 +72,7 @@ impl BoundedListener {
         Streams(self.slots.clone())
     }
 
-    /// The next waiting connection that gets a slot: of the source with fewest, the first.
+    /// The next waiting connection that gets a slot: the first of the source with the fewest slots.
     fn admit(&mut self, now: Instant) -> Option<(BoundedStream, SocketAddr)> {
         let patience = self.limits.body;
         self.waiting.retain(|one| now < one.since + patience);
@@ -143,7 +143,7 @@ impl Listener for BoundedListener {
     }
 }
 
-/// The answers that go on until somebody ends them.
+/// The answers that send events until they are ended.
 pub(crate) struct Streams(Arc<Slots>);
 
 impl Streams {
@@ -152,7 +152,7 @@ impl Streams {
     }
 }
 
-/// A request's view of its connection, to say how far it is.
+/// A request's handle on its connection, for reporting its progress.
 #[derive(Clone)]
 pub(crate) struct Ticket {
     id: u64,
@@ -165,7 +165,7 @@ impl Ticket {
         self.enter(Phase::Body);
     }
 
-    /// All that is left is the answer.
+    /// The request is complete; only the answer remains.
     pub(crate) fn request_is_complete(&self) {
         if !self.slots.table().is_stream(self.id) {
             self.enter(Phase::Answer);
@@ -173,7 +173,7 @@ impl Ticket {
         self.slots.table().release(self.id);
     }
 
-    /// An answer begins that goes on until somebody ends it; false where there are too many.
+    /// Begins an answer that sends events until it is ended; false if there are too many.
     #[must_use]
     pub(crate) fn begin_stream(&self) -> bool {
         let mut table = self.slots.table();
@@ -184,13 +184,13 @@ impl Ticket {
         is_free
     }
 
-    /// Counts bytes of the body that are held in memory; false where it is too much for the server.
+    /// Counts bytes of the body in memory; false if that is too much for the server.
     #[must_use]
     pub(crate) fn hold(&self, bytes: usize) -> bool {
         self.slots.table().hold(self.id, bytes)
     }
 
-    /// How long a whole body may take.
+    /// The time limit for a whole body.
     pub(crate) fn body_time(&self) -> Duration {
         self.slots.body_time
     }
@@ -207,7 +207,7 @@ impl Connected<IncomingStream<'_, BoundedListener>> for Ticket {
     }
 }
 
-/// Gives its slot back when the connection ends.
+/// Releases its slot when the connection ends.
 struct Slot(Ticket);
 
 impl Drop for Slot {
@@ -217,13 +217,13 @@ impl Drop for Slot {
     }
 }
 
-/// A connection that has a slot, ends at its deadline, and ends when its slot is given away.
+/// A connection with a slot. It ends at its deadline, or when its slot is given away.
 pub(crate) struct BoundedStream {
     stream: TcpStream,
     slot: Slot,
     closed: oneshot::Receiver<()>,
     deadline: Pin<Box<Sleep>>,
-    /// Why it ended: the receiver must not be polled again.
+    /// Why it ended; the receiver must not be polled again.
     ended: Option<io::ErrorKind>,
 }
 
@@ -233,14 +233,14 @@ impl BoundedStream {
             stream,
             slot,
             closed,
-            // The table knows the deadline; it is read when this timer ends.
+            // The deadline is in the table; it is read when this timer ends.
             deadline: Box::pin(sleep(Duration::ZERO)),
             ended: None,
         }
     }
 
-    /// An error once the connection has to end. Asked for before every transfer, so that a sender
-    /// whose bytes never stop is stopped too.
+    /// Returns an error once the connection must end. Called before every transfer, so that a
+    /// sender whose bytes never stop is stopped too.
     fn check(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         if self.ended.is_none() {
             self.ended = self.end(context);

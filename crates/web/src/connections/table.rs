@@ -1,9 +1,9 @@
-//! The connection table: who gets a slot, and which connection is closed for it.
+//! The connection table: decides who gets a slot, and which connection is closed for it.
 //!
-//! A signature is only known to be right once the whole body is here, so an unsigned request cannot
-//! be told from a signed one while it arrives. What keeps signed ones from being starved is that no
-//! connection can hold what it has: each phase of a request ends at a fixed time, and where slots or
-//! memory are short, the address that holds most of them loses its slowest request first.
+//! A signature can only be checked once the whole body has arrived, so until then signed and
+//! unsigned requests look alike. Signed ones are not starved, because no connection can keep its
+//! slot: each phase of a request ends at a fixed time, and when slots or memory are short, the
+//! address that holds most of them loses its slowest request first.
 
 use super::limits::Limits;
 use std::collections::BTreeMap;
@@ -11,12 +11,12 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-/// Whom a connection is counted for.
+/// The source to which a connection is attributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Source {
-    /// Everybody on this machine, and everybody behind a proxy on it.
+    /// All programs on this machine, and all senders behind a proxy on it.
     Loopback,
-    /// A remote address. One sender usually has a whole /64 of IPv6 addresses.
+    /// A remote address. For IPv6, its /64 network, because one sender usually has all of it.
     Remote(IpAddr),
 }
 
@@ -33,10 +33,10 @@ impl Source {
     }
 }
 
-/// How far a request is. A connection serves one.
+/// The phase of a request. A connection serves only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
-    /// It sends events, and its browser asks again when it is closed: the first to go.
+    /// It sends events. It is closed first, because its browser reconnects.
     Stream,
     Header,
     Body,
@@ -50,7 +50,7 @@ struct Entry {
     since: Instant,
     /// Bytes of the body in memory.
     bytes: usize,
-    /// Closes the connection; `None` once that was asked for.
+    /// Closes the connection; `None` after that was requested.
     close: Option<oneshot::Sender<()>>,
 }
 
@@ -70,8 +70,7 @@ impl Table {
         }
     }
 
-    /// Gives a connection of `source` a slot, at the cost of another one where that is due; `None`
-    /// where it has to wait.
+    /// Gives a connection of `source` a slot, and closes another one if necessary; `None` if it must wait.
     pub(super) fn admit(
         &mut self,
         source: Source,
@@ -96,12 +95,12 @@ impl Table {
         Some((id, closed))
     }
 
-    /// Slots that a source holds.
+    /// The number of slots that a source holds.
     pub(super) fn held_by(&self, source: Source) -> usize {
         self.open().filter(|(_, one)| one.source == source).count()
     }
 
-    /// When the next connection may be closed in favour of one that waits.
+    /// When the next connection may be closed for a waiting one.
     pub(super) fn next_due(&self, now: Instant) -> Option<Instant> {
         let due = self.open().map(|(_, one)| one.since + self.patience(one));
         due.filter(|due| *due > now).min()
@@ -133,12 +132,12 @@ impl Table {
         }
     }
 
-    /// When the phase of a connection ends.
+    /// When the current phase of a connection ends.
     pub(super) fn deadline(&self, id: u64) -> Option<Instant> {
         let entry = self.entries.get(&id)?;
         let time = match entry.phase {
             Phase::Header => self.limits.header,
-            // The refusal of a body that is too slow still has to be sent.
+            // The refusal of a body that is too slow must still be sent.
             Phase::Body => self.limits.body + self.limits.header,
             Phase::Answer => self.limits.answer,
             Phase::Stream => self.limits.stream,
@@ -146,8 +145,8 @@ impl Table {
         Some(entry.since + time)
     }
 
-    /// Counts more bytes of a body. Where too many are held, the largest bodies are given up, and
-    /// false means that this is one of them.
+    /// Counts more bytes of a body. If there are too many, the largest bodies are given up; false
+    /// means that this one was.
     pub(super) fn hold(&mut self, id: u64, bytes: usize) -> bool {
         let Some(entry) = self.entries.get_mut(&id) else {
             return false;
@@ -167,7 +166,7 @@ impl Table {
         true
     }
 
-    /// Its body is no longer in memory.
+    /// Records that its body is no longer in memory.
     pub(super) fn release(&mut self, id: u64) {
         if let Some(entry) = self.entries.get_mut(&id) {
             entry.bytes = 0;
@@ -200,7 +199,8 @@ impl Table {
         }
     }
 
-    /// The request to close: of the source with most slots, the least complete, the oldest.
+    /// The request to close: from the source with the most slots, the least complete one; among
+    /// these the oldest.
     fn slowest(&self, of: Option<Source>, now: Instant) -> Option<u64> {
         let mut held = BTreeMap::<Source, usize>::new();
         for (_, one) in self.open() {

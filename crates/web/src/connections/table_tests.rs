@@ -182,7 +182,7 @@ fn streams_have_a_number_and_a_time_of_their_own_and_go_first() {
     assert!(!fixture.table.has_room_for_stream(header));
     fixture.admit(loopback).unwrap();
     fixture.admit(loopback).unwrap();
-    // Whatever else is slow, a stream makes room first: its browser comes again.
+    // A stream is closed first, whatever else is slow: its browser reconnects.
     fixture.pass(Duration::from_secs(60));
     fixture.admit(loopback).unwrap();
     assert_eq!(fixture.closed(), [0]);

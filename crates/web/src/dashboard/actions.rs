@@ -16,15 +16,15 @@ use drive_core::problem::{Kind, Problem};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Bytes of a form: a comment of the greatest length, with every byte encoded.
+/// The maximum size of a form: a comment of the maximum length with every byte encoded.
 const FORM: usize = 1024 * 1024;
-/// The longest comment, in characters.
+/// The maximum length of a comment, in characters.
 const COMMENT: usize = 60_000;
 
 /// The fields of a form.
 type Fields = BTreeMap<String, String>;
 
-/// `POST /runs/{id}`.
+/// Handles `POST /runs/{id}`.
 pub(super) async fn act_on_run(
     State(sources): State<Arc<Sources>>,
     Extension(session): Extension<Session>,
@@ -40,7 +40,7 @@ pub(super) async fn act_on_run(
     .await
 }
 
-/// `POST /pulls/{number}`.
+/// Handles `POST /pulls/{number}`.
 pub(super) async fn act_on_pull(
     State(sources): State<Arc<Sources>>,
     Extension(session): Extension<Session>,
@@ -149,14 +149,14 @@ fn pull_act(fields: &Fields) -> Option<PullAct> {
     })
 }
 
-/// A comment, with line ends as drive writes them.
+/// The comment, with the line ends that drive uses.
 fn comment(fields: &Fields) -> Option<String> {
     let text = fields.get("text")?.replace("\r\n", "\n");
     let is_fine = !text.trim().is_empty() && text.chars().count() <= COMMENT;
     is_fine.then_some(text)
 }
 
-/// At least one limit, and none that cannot be read.
+/// The limits to raise: at least one, and all valid.
 fn extend(fields: &Fields) -> Option<RunAct> {
     let number = |name: &str| {
         fields
@@ -183,7 +183,7 @@ fn extend(fields: &Fields) -> Option<RunAct> {
     })
 }
 
-/// The fields of an encoded form. The first of a name counts.
+/// The fields of an encoded form. If a name repeats, its first value counts.
 fn fields(body: &[u8]) -> Fields {
     let mut fields = Fields::new();
     for pair in body.split(|byte| *byte == b'&') {

@@ -1,16 +1,16 @@
-//! The page of a cruise: graph, tasks and audit, beside the parts of every run.
+//! The page of a cruise: graph, tasks and audit, in addition to the parts that every run has.
 
 use super::graph::{colour, graph};
 use super::html::{Html, clip};
 use drive_core::ids::TaskId;
 use drive_core::run::{Audit, Evidence, Flow, PlanCheck, Run, TaskResult, TaskView, audit, tasks};
 
-/// Rows of each table.
+/// The maximum number of rows per table.
 const ROWS: usize = 200;
-/// Characters of a text in a table.
+/// The maximum length of a text in a table, in characters.
 const WORDS: usize = 400;
 
-/// The tasks of a cruise and what became of them.
+/// Renders the tasks of a cruise and their results.
 pub(super) fn tell_cruise(html: &mut Html, run: &Run) {
     let tasks = tasks(run);
     html.raw("<h2>Tasks</h2>\n");
@@ -25,7 +25,7 @@ pub(super) fn tell_cruise(html: &mut Html, run: &Run) {
     }
 }
 
-/// The plan that waits for an approval, where this run or one of its children has it.
+/// Renders the plan that waits for an approval, if this run or one of its children has one.
 pub(super) fn tell_plan(html: &mut Html, run: &Run, children: &[Run]) {
     let all = std::iter::once(run).chain(children);
     for one in all.filter(|one| one.awaits_approval()) {
@@ -158,7 +158,7 @@ fn became(result: TaskResult) -> &'static str {
     }
 }
 
-/// What shows an entry, or why nothing does.
+/// The evidence of an entry, or why there is none.
 fn shown_by(one: &Evidence) -> String {
     if let (Some(expected), false) = (&one.expected, one.command.is_empty()) {
         let actual = one.actual.as_deref().unwrap_or("not run");

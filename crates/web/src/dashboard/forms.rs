@@ -1,4 +1,4 @@
-//! The forms that act. They work without scripts.
+//! Renders the forms that perform actions. They work without scripts.
 
 use super::html::Html;
 use crate::session::Session;
@@ -6,7 +6,7 @@ use drive_core::forge::{PrState, PullRequest};
 use drive_core::ids::CommitSha;
 use drive_core::run::{Flow, PlanCheck, Run, TaskLabel, is_cruise, tasks};
 
-/// Where forms go, and what proves that they are of this session.
+/// The target of forms, and the token that ties them to this session.
 pub(super) struct Forms<'a> {
     folder: &'static str,
     name: &'a str,
@@ -22,7 +22,7 @@ impl<'a> Forms<'a> {
         }
     }
 
-    /// A form that does `what` when its button is pressed.
+    /// Renders a form whose button performs `what`.
     fn form(
         &self,
         html: &mut Html,
@@ -73,7 +73,7 @@ fn hidden(html: &mut Html, name: &'static str, value: &str) {
     html.attr("value", value).raw(">");
 }
 
-/// What a person can ask of a run. A child is asked through its root.
+/// The forms for a run. Actions on a child are requested on its root.
 pub(super) fn of_run(html: &mut Html, forms: &Forms<'_>, run: &Run, children: &[Run]) {
     if !run.is_active() || run.parent().is_some() {
         return;
@@ -116,7 +116,7 @@ fn number(html: &mut Html, name: &'static str, label: &'static str, step: &'stat
     html.attr("step", step).attr("name", name).raw("></label>");
 }
 
-/// What an approval of this run is about, and the commit.
+/// What an approval of this run would approve, with the commit.
 fn approvable<'r>(run: &'r Run, children: &'r [Run]) -> Option<(&'static str, &'r CommitSha)> {
     if let Flow::Cruise { build } = &run.flow
         && !build.doubts.is_empty()
@@ -136,7 +136,7 @@ fn approvable<'r>(run: &'r Run, children: &'r [Run]) -> Option<(&'static str, &'
         .next()
 }
 
-/// Blocked tasks can be tried again or left out.
+/// Renders forms that retry or skip blocked tasks.
 fn tasks_of(html: &mut Html, forms: &Forms<'_>, run: &Run) {
     let blocked = tasks(run).into_iter();
     for task in blocked.filter(|task| task.state == TaskLabel::Blocked) {
@@ -152,7 +152,7 @@ fn tasks_of(html: &mut Html, forms: &Forms<'_>, run: &Run) {
     }
 }
 
-/// What a person can do with a pull request of the local forge.
+/// The forms for a pull request of the local forge.
 pub(super) fn of_pull(html: &mut Html, forms: &Forms<'_>, pull: &PullRequest) {
     if pull.state != PrState::Open {
         return;
@@ -163,7 +163,7 @@ pub(super) fn of_pull(html: &mut Html, forms: &Forms<'_>, pull: &PullRequest) {
     forms.comment(html, "Comment");
 }
 
-/// What was done, after a form was sent.
+/// Renders a confirmation after a form was sent.
 pub(super) fn notice(html: &mut Html, query: &str) {
     let done = query.split('&').find_map(|pair| pair.strip_prefix("done="));
     let text = match done {

@@ -1,5 +1,5 @@
-//! The graph of a cruise's tasks as SVG: a column for each step from the first tasks, a line for each
-//! dependency. Colours come from the style sheet; the state is written in every box as well.
+//! Draws the graph of a cruise's tasks as SVG: a column for each dependency level, and a line for
+//! each dependency. The style sheet defines the colours; every box also names its state.
 
 use super::html::{Html, clip};
 use drive_core::ids::TaskId;
@@ -10,12 +10,12 @@ const WIDTH: usize = 190;
 const HEIGHT: usize = 46;
 const GAP_X: usize = 48;
 const GAP_Y: usize = 14;
-/// Characters that fit into a box.
+/// The maximum number of characters in a box.
 const NAME: usize = 24;
-/// Tasks in the graph.
+/// The maximum number of tasks in the graph.
 const TASKS: usize = 120;
 
-/// The graph, where there is more than one task.
+/// Draws the graph if there is more than one task.
 pub(super) fn graph(html: &mut Html, tasks: &[TaskView]) {
     if tasks.len() < 2 {
         return;
@@ -43,10 +43,10 @@ pub(super) fn graph(html: &mut Html, tasks: &[TaskView]) {
     html.raw("</svg>\n</div>\n");
 }
 
-/// The upper left corner of each task. What depends on nothing is in the first column.
+/// The upper left corner of each task. Tasks without dependencies are in the first column.
 fn places(tasks: &[TaskView]) -> BTreeMap<TaskId, (usize, usize)> {
     let mut columns: BTreeMap<&TaskId, usize> = BTreeMap::new();
-    // Plans have no circles; the limit keeps a bad one from looping.
+    // Plans have no cycles; the limit prevents an endless loop for an invalid one.
     for _ in 0..tasks.len() {
         let mut moved = false;
         for task in tasks {
@@ -101,7 +101,7 @@ fn node(html: &mut Html, task: &TaskView, (x, y): (usize, usize)) {
     html.raw("</text></g>\n");
 }
 
-/// The class of a state.
+/// The CSS class of a state.
 pub(super) fn colour(state: TaskLabel) -> &'static str {
     match state {
         TaskLabel::Pending | TaskLabel::Ready | TaskLabel::Skipped => "s-wait",

@@ -1,4 +1,4 @@
-//! The first page: every run by who must act on it.
+//! The first page: all runs, grouped by who must act on them.
 
 use super::Sources;
 use super::html::{Html, clip};
@@ -12,24 +12,24 @@ use drive_engine::lease;
 use drive_engine::ports::{RunFilter, Store};
 use std::collections::BTreeMap;
 
-/// Runs that are read: active ones, and the newest of all.
+/// Which runs are read, and how many: the active ones, and the newest of all.
 const READ: [(RunFilter, u32); 2] = [(RunFilter::Active, 500), (RunFilter::All, 150)];
-/// Runs that ended, in the list.
+/// The maximum number of ended runs in the list.
 const DONE: usize = 50;
-/// Runs in each other group.
+/// The maximum number of runs in each other group.
 const ROWS: usize = 200;
-/// Characters of a reason.
+/// The maximum length of a reason, in characters.
 const REASON: usize = 300;
-/// Characters of the output of a command that failed.
+/// The maximum length of a failed command's output, in characters.
 const TAIL: usize = 600;
 
-/// A run with what its page and the list say of it.
+/// A run with the data that its page and the list show.
 pub(super) struct Row {
     pub(super) run: Run,
     pub(super) standing: Standing,
 }
 
-/// The groups of the runs that have no parent, newest first.
+/// The page with the runs that have no parent, in groups, newest first.
 pub(super) fn list_page(sources: &Sources) -> Result<String, Problem> {
     let rows = load(sources)?;
     let now = sources.clock.now();
@@ -71,14 +71,14 @@ fn load(sources: &Sources) -> Result<Vec<Row>, Problem> {
     Ok(rows)
 }
 
-/// How one run stands, with what is known of its children and of its owner.
+/// The standing of one run, and its children.
 pub(super) fn stands(sources: &Sources, run: &Run) -> Result<(Standing, Vec<Run>), Problem> {
     let children = children(sources.runs.as_ref(), run)?;
     let standing = with_owner(sources, run, standing(run, &children))?;
     Ok((standing, children))
 }
 
-/// How each of these runs stands.
+/// The standing of each of these runs.
 pub(super) fn standings(sources: &Sources, runs: &[Run]) -> Result<Vec<Standing>, Problem> {
     let each = runs.iter();
     each.map(|run| with_owner(sources, run, standing(run, &[])))
@@ -160,7 +160,8 @@ fn tell_row(html: &mut Html, row: &Row, now: Timestamp) {
     html.raw("</p></li>\n");
 }
 
-/// The state with its reason; where it failed, the cause and what its command said; then what to run.
+/// Renders the state with its reason; after a failure, the cause and the command's output; then the
+/// next command.
 pub(super) fn tell_standing(html: &mut Html, run: &Run, its: &Standing) {
     html.raw("<p><strong class=\"state ");
     html.raw(colour(run, its.group)).raw("\">");
@@ -222,7 +223,7 @@ fn colour(run: &Run, group: Group) -> &'static str {
     }
 }
 
-/// The child runs of a root, on its page.
+/// Renders the child runs on the page of their root.
 pub(super) fn tell_children(html: &mut Html, root: &Run, children: &[Run], standings: &[Standing]) {
     if children.is_empty() {
         return;

@@ -1,26 +1,25 @@
 //! Checks the `Host` header, against DNS rebinding.
 //!
-//! A page of another site can make a browser resolve its own name to this machine and then read
-//! whatever answers there. Such a request names that site as its host; an address or a name that
-//! was asked for cannot be borrowed that way.
+//! A page of another site can make a browser resolve its own name to this machine and then read the answers.
+//! Such a request has that site's name in its host header; it cannot contain an address or a configured name.
 
 use axum::http::HeaderMap;
 use axum::http::header::HOST;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// The names that are answered to, besides every address and `localhost`.
+/// The accepted host names, in addition to every address and `localhost`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hosts(BTreeSet<String>);
 
 impl Hosts {
-    /// These names. Letter case does not matter.
+    /// Accepts these names. Letter case does not matter.
     pub fn new<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> Self {
         let names = names.into_iter();
         Self(names.map(|name| name.as_ref().to_lowercase()).collect())
     }
 
-    /// Whether a request names a host that is answered to.
+    /// Whether a request names an accepted host.
     pub(super) fn accept(&self, headers: &HeaderMap) -> bool {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else {

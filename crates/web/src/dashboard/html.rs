@@ -7,32 +7,32 @@ use std::fmt::Display;
 pub(super) struct Html(String);
 
 impl Html {
-    /// Markup from this program's source.
+    /// Appends markup from this program's source.
     pub(super) fn raw(&mut self, markup: &'static str) -> &mut Self {
         self.0.push_str(markup);
         self
     }
 
-    /// Text from anywhere.
+    /// Appends text from any source, escaped.
     pub(super) fn text(&mut self, text: impl Display) -> &mut Self {
         push_escaped(&mut self.0, &text.to_string());
         self
     }
 
-    /// Text in an element that has no attributes.
+    /// Appends text in an element without attributes.
     pub(super) fn element(&mut self, name: &'static str, text: impl Display) -> &mut Self {
         self.raw("<").raw(name).raw(">");
         self.text(text);
         self.raw("</").raw(name).raw(">")
     }
 
-    /// An attribute of the element that was begun last, before its `>`.
+    /// Appends an attribute to the open tag, before its `>`.
     pub(super) fn attr(&mut self, name: &'static str, value: impl Display) -> &mut Self {
         self.raw(" ").raw(name).raw("=\"");
         self.text(value).raw("\"")
     }
 
-    /// A table with these columns, left out where it has no rows. Where the screen is narrow, each row
+    /// Appends a table with these columns, unless it has no rows. On a narrow screen each row
     /// becomes a card whose cells name their column.
     pub(super) fn table(
         &mut self,
@@ -59,14 +59,14 @@ impl Html {
         self.raw("</tbody>\n</table>\n");
     }
 
-    /// A link within the dashboard: a folder of it and a name in that folder.
+    /// Appends a link within the dashboard: to a name in one of its folders.
     pub(super) fn link(&mut self, folder: &'static str, name: &str, text: impl Display) {
         self.raw("<a href=\"").raw(folder);
         self.0.push_str(&percent_encoded(name));
         self.raw("\">").text(text).raw("</a>");
     }
 
-    /// A link to elsewhere where it is one that a browser may follow, else its text.
+    /// Appends a link to another site if a browser may follow it, else only its text.
     pub(super) fn outward(&mut self, url: &str, text: impl Display) {
         let followed = ["https://", "http://"]
             .iter()
@@ -79,14 +79,14 @@ impl Html {
         self.raw("\">").text(text).raw("</a>");
     }
 
-    /// One line of a list of facts, left out when there is nothing to say.
+    /// Appends an entry of a list of facts, if it has a value.
     pub(super) fn fact(&mut self, name: &'static str, value: Option<impl Display>) {
         if let Some(value) = value {
             self.element("dt", name).element("dd", value).raw("\n");
         }
     }
 
-    /// The page.
+    /// Returns the page.
     pub(super) fn finish(self) -> String {
         self.0
     }
@@ -100,7 +100,7 @@ pub(super) struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// One row: as many cells as there are columns.
+    /// Appends a row with as many cells as there are columns.
     pub(super) fn row(&mut self, cells: impl FnOnce(&mut Self)) {
         self.html.raw("<tr>");
         self.next = 0;
@@ -108,14 +108,14 @@ impl Rows<'_> {
         self.html.raw("</tr>\n");
     }
 
-    /// A cell with a text.
+    /// Appends a cell with a text.
     pub(super) fn cell(&mut self, text: impl Display) -> &mut Self {
         self.cell_with(|html| {
             html.text(text);
         })
     }
 
-    /// A cell with more than a text.
+    /// Appends a cell with any content.
     pub(super) fn cell_with(&mut self, content: impl FnOnce(&mut Html)) -> &mut Self {
         let column = self.columns.get(self.next).copied().unwrap_or_default();
         self.next += 1;
@@ -126,7 +126,7 @@ impl Rows<'_> {
     }
 }
 
-/// The first characters of a text, and a mark where there were more.
+/// The first characters of a text, with a mark if it was cut.
 pub(super) fn clip(text: &str, most: usize) -> String {
     let mut clipped: String = text.chars().take(most).collect();
     if clipped.len() < text.len() {
@@ -135,7 +135,7 @@ pub(super) fn clip(text: &str, most: usize) -> String {
     clipped
 }
 
-/// The last `most` of a list, and how many come before them.
+/// The last `most` items of a list, and the number of items before them.
 pub(super) fn newest<T>(items: &[T], most: usize) -> (&[T], usize) {
     let hidden = items.len().saturating_sub(most);
     (&items[hidden..], hidden)
@@ -150,7 +150,7 @@ fn push_escaped(out: &mut String, text: &str) {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(character),
-            // What a reader cannot see must not change what the reader believes to see.
+            // Invisible characters must not change how a text is displayed.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => out.push('\u{fffd}'),
             hidden if hidden.is_control() => out.push('\u{fffd}'),
             plain => out.push(plain),
@@ -158,7 +158,7 @@ fn push_escaped(out: &mut String, text: &str) {
     }
 }
 
-/// A name as one segment of a path.
+/// A name, encoded as one segment of a path.
 pub(super) fn percent_encoded(name: &str) -> String {
     let mut encoded = String::new();
     for byte in name.bytes() {

@@ -1,5 +1,5 @@
-//! Tells pages that something changed, as server-sent events. The page then asks for itself again and
-//! replaces the parts that differ, so every text still comes from one renderer.
+//! Notifies pages of changes by server-sent events. The page then requests itself again and
+//! replaces the parts that differ, so that one renderer makes all texts.
 
 use super::Sources;
 use crate::connections::Ticket;
@@ -16,11 +16,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_stream::wrappers::ReceiverStream;
 
-/// The longest time between two looks at the journal, for changes that rang no bell.
+/// The maximum time between two checks of the journal, for changes without a notification.
 const LOOK: Duration = Duration::from_secs(1);
-/// The shortest time between two messages.
+/// The minimum time between two messages.
 const PAUSE: Duration = Duration::from_millis(200);
-/// How often something is sent, so that a browser that has gone is noticed.
+/// How often something is sent, so that a closed browser is detected.
 const BEAT: Duration = Duration::from_secs(15);
 
 const CHANGED: &str = "data: changed\n\n";
@@ -29,7 +29,7 @@ const ALIVE: &str = ":\n\n";
 /// Wakes the streams when another process delivered something.
 pub(super) struct Bell {
     rung: watch::Sender<()>,
-    /// Rings until it is dropped.
+    /// Notifies until it is dropped.
     _listening: Mutex<Option<Box<dyn Send>>>,
 }
 
@@ -47,15 +47,15 @@ impl Bell {
     }
 }
 
-/// What the streams need.
+/// The state that the streams need.
 pub(super) type Ringing = State<(Arc<Sources>, Arc<Bell>)>;
 
-/// `GET /events`: changes of any run.
+/// Handles `GET /events`: changes of any run.
 pub(super) async fn all(ringing: Ringing, connection: ConnectInfo<Ticket>) -> Response {
     stream(ringing, connection, |_| true)
 }
 
-/// `GET /runs/{id}/events`: changes of a run and of its children.
+/// Handles `GET /runs/{id}/events`: changes of a run and its children.
 pub(super) async fn one(
     ringing: Ringing,
     connection: ConnectInfo<Ticket>,
@@ -82,7 +82,7 @@ fn stream(
     ([(CONTENT_TYPE, "text/event-stream")], body).into_response()
 }
 
-/// Sends until the browser has gone.
+/// Sends messages until the browser has disconnected.
 async fn follow(
     sources: Arc<Sources>,
     mut rung: watch::Receiver<()>,
@@ -97,7 +97,7 @@ async fn follow(
         let Ok(Ok(news)) = news else {
             return;
         };
-        // What happened between the page and this stream is unknown, so the page looks once.
+        // Changes between the page and this stream are unknown, so the page refreshes once.
         let is_news = mark.is_none() || news.runs.iter().any(&is_shown);
         mark = Some(news.mark);
         let message = if is_news {

@@ -1,4 +1,4 @@
-//! The login link, and what visitors without a session are told.
+//! Handles the login link, and visitors without a session.
 
 use super::html::Html;
 use super::page::bare_page;
@@ -10,10 +10,10 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
-/// What needs no session: it shows nothing of any run.
+/// Pages that need no session: they show nothing about runs.
 const PUBLIC: [&str; 3] = ["/login", "/favicon.svg", "/style.css"];
 
-/// Lets a request through that may pass, with its session; else what it is answered.
+/// Admits a request and adds its session, or returns the answer that refuses it.
 pub(super) async fn admit(sources: &Arc<Sources>, request: &mut Request) -> Result<(), Response> {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     if is_read && PUBLIC.contains(&request.uri().path()) {
@@ -39,16 +39,16 @@ pub(super) async fn admit(sources: &Arc<Sources>, request: &mut Request) -> Resu
     Ok(())
 }
 
-/// `GET /login?code=…`.
+/// Handles `GET /login?code=…`.
 pub(super) async fn login(State(sources): State<Arc<Sources>>, request: Request) -> Response {
-    // A body is nothing that may be shared between threads.
+    // The body cannot be shared between threads.
     let (parts, _) = request.into_parts();
     let query = parts.uri.query().unwrap_or_default();
     let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     let code = pairs.find(|(name, _)| *name == "code");
     let code = code.map(|(_, code)| code.to_owned());
     let code = code.filter(|code| session::is_secret(code) && parts.method == Method::GET);
-    // A browser that looks ahead must not use the link up.
+    // A prefetching browser must not use up the link.
     let code = code.filter(|_| !session::is_prefetch(&parts.headers));
     let Some(code) = code else {
         return refused();
@@ -77,7 +77,7 @@ async fn checked(sources: &Arc<Sources>, headers: &HeaderMap) -> Option<Session>
     matches!(known, Ok(Ok(true))).then_some(session)
 }
 
-/// A page that goes on by itself: with the request that follows, a browser sends the strict cookie.
+/// A page that redirects by itself: the browser sends the strict cookie only with that request.
 fn continue_here(path: &str) -> Response {
     let page = bare_page("One moment", Some(path), |html| {
         html.raw("<p><a").attr("href", path);
@@ -86,7 +86,7 @@ fn continue_here(path: &str) -> Response {
     (StatusCode::OK, [(CONTENT_TYPE, HTML)], page).into_response()
 }
 
-/// The path of a request where a browser cannot read it as another server's.
+/// The path of a request, in a form that a browser cannot take for another server's address.
 fn own_path(request: &Request) -> String {
     let uri = request.uri();
     let path = uri.path_and_query().map_or("/", |path| path.as_str());

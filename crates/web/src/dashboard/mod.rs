@@ -1,7 +1,8 @@
-//! The dashboard: pages that work without scripts, and forms that ask others to act.
+//! The dashboard: pages that work without scripts, and forms that request actions.
 //!
-//! A page per noun. Every text that drive did not write itself is escaped by the type that carries
-//! it (`html`), every list is cut, no page has a script, and the browser is told to run none.
+//! There is one page per noun. All text that drive did not write itself is escaped by the type that
+//! contains it (`html`), every list is limited, no page contains an inline script, and browsers may
+//! run only drive's own script file.
 
 mod actions;
 mod budget;
@@ -37,19 +38,19 @@ use std::sync::Arc;
 pub struct Sources {
     /// The journals of all runs.
     pub runs: Arc<dyn Store>,
-    /// Pull requests of the local forge, or why there are none.
+    /// Pull requests of the local forge, or why they are not available.
     pub pull_requests: Result<Arc<dyn PullRequests>, Problem>,
     /// Reports of verifications.
     pub verifications: Arc<dyn KeptReports>,
     /// The forge whose budget is shown, or why there is none.
     pub forge: Result<ShownForge, Problem>,
-    /// Tells whether the owner of a run lives.
+    /// Checks whether the owner of a run is alive.
     pub whoami: Arc<dyn Whoami>,
-    /// Who may see all of this.
+    /// The logins that may see the dashboard.
     pub logins: Arc<dyn Logins>,
-    /// Carries out what forms ask for.
+    /// Performs the actions that forms request.
     pub control: Arc<dyn Control>,
-    /// Tells the time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -63,7 +64,7 @@ pub struct ShownForge {
 
 const HTML: &str = "text/html; charset=utf-8";
 
-/// Who visits a page, and what the address says besides its path.
+/// The visitor of a page, and the query of its address.
 struct Visit {
     session: Session,
     query: String,

@@ -4,17 +4,17 @@ use super::html::Html;
 use drive_core::Problem;
 use drive_core::time::Timestamp;
 
-/// How a page is kept up to date.
+/// How a page is kept current.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refresh {
-    /// A stream says when it changed; without scripts it is asked for again.
+    /// A stream reports changes; without scripts, the page reloads.
     Stream,
-    /// A stream says when it changed; without scripts it stays, so that no form is emptied.
+    /// A stream reports changes; without scripts, the page does not reload, so that no form is emptied.
     Form(String),
     Still,
 }
 
-/// A whole page.
+/// Renders a whole page.
 pub(super) fn page(title: &str, refresh: Refresh, content: impl FnOnce(&mut Html)) -> String {
     let mut html = Html::default();
     head(&mut html, title);
@@ -40,14 +40,15 @@ pub(super) fn page(title: &str, refresh: Refresh, content: impl FnOnce(&mut Html
 
 const EVERY_10_SECONDS: &str = "<meta http-equiv=\"refresh\" content=\"10\">";
 
-/// A part of a page that a stream keeps up to date, unless somebody uses a form in it.
+/// Renders a part of a page that a stream keeps current, unless the user is filling in a form in it.
 pub(super) fn part(html: &mut Html, name: &'static str, content: impl FnOnce(&mut Html)) {
     html.raw("<div data-live=\"").raw(name).raw("\">\n");
     content(html);
     html.raw("</div>\n");
 }
 
-/// A page for a visitor who is not logged in: it leads nowhere but where it says.
+/// Renders a page for a visitor who is not logged in. It has no navigation, and redirects to `next`
+/// if that is given.
 pub(super) fn bare_page(
     title: &str,
     next: Option<&str>,
@@ -90,14 +91,14 @@ fn body(
     html.finish()
 }
 
-/// A page that says what went wrong.
+/// Renders a page about a problem.
 pub(super) fn problem_page(problem: &Problem) -> String {
     page("something went wrong", Refresh::Still, |html| {
         tell(html, problem);
     })
 }
 
-/// How long ago something was, as people say it.
+/// The age of an event, in words.
 pub(super) fn ago(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.as_second().saturating_sub(then.as_second()).max(0);
     match seconds {
@@ -108,13 +109,13 @@ pub(super) fn ago(then: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// A command that a person can paste.
+/// Renders a command that a person can paste.
 pub(super) fn command(html: &mut Html, command: &str) {
     html.raw("<p class=\"next\">next: <code>");
     html.text(command).raw("</code></p>\n");
 }
 
-/// A problem, as part of a page.
+/// Renders a problem as part of a page.
 pub(super) fn tell(html: &mut Html, problem: &Problem) {
     html.element("p", &problem.message).raw("\n");
     for cause in &problem.causes {
@@ -125,7 +126,7 @@ pub(super) fn tell(html: &mut Html, problem: &Problem) {
     }
 }
 
-/// How many were left out of a list.
+/// Renders how many items were left out of a list.
 pub(super) fn left_out(html: &mut Html, hidden: usize, of: &'static str) {
     if hidden > 0 {
         html.raw("<p>").text(hidden).raw(" older ").raw(of);
@@ -133,7 +134,7 @@ pub(super) fn left_out(html: &mut Html, hidden: usize, of: &'static str) {
     }
 }
 
-/// An instant as people read it.
+/// A timestamp in a readable form.
 pub(super) fn instant(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }

@@ -9,16 +9,16 @@ use drive_core::forge::marker::visible;
 use drive_core::forge::{Comment, PrState, PullRequest, ReviewState, Surface};
 use drive_engine::ports::PullRequests;
 
-/// Pull requests in the list.
+/// The maximum number of pull requests in the list.
 const PULLS: usize = 100;
-/// Comments on a page.
+/// The maximum number of comments on a page.
 const COMMENTS: usize = 200;
-/// Characters of a title in the list.
+/// The maximum length of a title in the list, in characters.
 const TITLE: usize = 120;
-/// Characters of one body.
+/// The maximum length of a body, in characters.
 const BODY: usize = 20_000;
 
-/// The list, newest first.
+/// Renders the list, newest first.
 pub(super) fn list_page(source: Result<&dyn PullRequests, &Problem>) -> Result<String, Problem> {
     let all = match source {
         Ok(source) => source.list()?,
@@ -51,7 +51,7 @@ pub(super) fn list_page(source: Result<&dyn PullRequests, &Problem>) -> Result<S
     }))
 }
 
-/// One pull request with its comments.
+/// Renders one pull request with its comments.
 pub(super) fn show_page(pull: &PullRequest, comments: &[Comment], visit: &Visit) -> String {
     let (shown, hidden) = newest(comments, COMMENTS);
     let title = format!("#{} {}", pull.number, clip(&pull.title, TITLE));

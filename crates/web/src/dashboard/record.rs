@@ -1,4 +1,4 @@
-//! The record of a run's agents.
+//! Renders the record of a run's agents.
 
 use super::html::{Html, Rows, clip, newest};
 use super::page::left_out;
@@ -8,12 +8,12 @@ use drive_core::ids::CommitSha;
 use drive_core::review::Domain;
 use drive_core::run::{JobRecord, Record, ReviewRecord};
 
-/// Rows of each table.
+/// The maximum number of rows per table.
 const ROWS: usize = 200;
-/// Characters of what somebody wrote.
+/// The maximum length of a text that others wrote, in characters.
 const WORDS: usize = 500;
 
-/// Jobs, reviews, remarks and comments that nobody acted on.
+/// Renders jobs, reviews, findings, and comments that nobody acted on.
 pub(super) fn tell_record(html: &mut Html, record: &Record) {
     html.raw("<h2>Agents</h2>\n");
     let columns = &["agent", "role", "round", "tokens", "cost", "failure"];

@@ -1,4 +1,4 @@
-//! Routes addresses to their pages, and guards them.
+//! Routes requests to their pages, and guards them.
 
 use super::hosts::Hosts;
 use super::page::problem_page;
@@ -18,12 +18,12 @@ use drive_core::ids::{PrNumber, RunId};
 use drive_core::problem::{Kind, Problem};
 use std::sync::Arc;
 
-/// Nothing but our own style sheet, icon and script is loaded, nothing frames us, and forms and requests
-/// of the script are sent to us alone.
+/// Browsers may load only our own style sheet, icon and script, must not frame our pages, and may
+/// send forms and script requests only to us.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; \
                       connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// The pages, for visitors who are logged in and requests that name one of these hosts.
+/// The routes of the pages, for visitors who are logged in and requests that name one of these hosts.
 pub fn router(sources: Sources, hosts: Hosts) -> Router {
     let sources = Arc::new(sources);
     let gate = Arc::new(Gate {
@@ -57,7 +57,7 @@ struct Gate {
     sources: Arc<Sources>,
 }
 
-/// Refuses foreign hosts, visitors without a session and requests of other sites, and sends the
+/// Refuses unknown hosts, visitors without a session and requests from other sites, and sets the
 /// security headers.
 async fn guard(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
     let mut response = if !gate.hosts.accept(request.headers()) {
@@ -77,7 +77,7 @@ async fn guard(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) 
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (X_FRAME_OPTIONS, "DENY"),
-        // With `no-referrer` a browser hides the origin of our own forms from us.
+        // With `no-referrer`, a browser hides the origin of our own forms from us.
         (REFERRER_POLICY, "same-origin"),
         (CACHE_CONTROL, "no-store"),
         (corp, "same-origin"),

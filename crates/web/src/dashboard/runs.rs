@@ -16,12 +16,12 @@ use drive_core::run::{Flow, Run, Standing, State, cruise_status, waiting_for};
 use drive_core::timeline::timeline;
 use drive_engine::ports::Entry;
 
-/// Characters of a task on its own page.
+/// The maximum length of a task on its own page, in characters.
 const TASK: usize = 20_000;
-/// Commits, warnings and events shown of one run.
+/// The maximum number of commits, warnings and events of one run.
 const LINES: usize = 200;
 
-/// One run; `None` where there is none of that name.
+/// Renders one run; `None` if there is no run with this id.
 pub(super) fn show_page(
     sources: &Sources,
     id: &str,

@@ -5,16 +5,16 @@ use super::page::{Refresh, instant, page, part};
 use drive_core::verify::{Stage, StageStatus, Verification, render, text};
 use std::time::Duration;
 
-/// Verifications in the list.
+/// The maximum number of verifications in the list.
 pub(super) const VERIFICATIONS: usize = 100;
-/// Characters of a reason in the list.
+/// The maximum length of a reason in the list, in characters.
 const REASON: usize = 160;
-/// Failing tests and notes on a page.
+/// The maximum number of failing tests and of notes on a page.
 const LINES: usize = 100;
-/// Bytes of the output of one stage.
+/// The maximum size of the output of one stage, in bytes.
 const OUTPUT: usize = 16 * 1024;
 
-/// The list, newest first.
+/// Renders the list, newest first.
 pub(super) fn list_page(reports: &[Verification]) -> String {
     page("verifications", Refresh::Stream, |html| {
         part(html, "verifications", |html| list(html, reports));
@@ -45,7 +45,7 @@ fn list_row(row: &mut Rows<'_>, report: &Verification) {
     row.cell(clip(reason, REASON));
 }
 
-/// One report.
+/// Renders one report.
 pub(super) fn show_page(report: &Verification) -> String {
     let title = format!("verification {}", report.run_id);
     page(&title, Refresh::Still, |html| {

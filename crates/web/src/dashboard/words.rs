@@ -1,14 +1,14 @@
-//! Short words about a run that several pages use.
+//! Short texts about a run that several pages use.
 
 use super::html::{Html, clip};
 use drive_core::agent::Usage;
 use drive_core::phase::PhaseName;
 use drive_core::run::Run;
 
-/// Characters of a task in lists and titles.
+/// The maximum length of a task in lists and titles, in characters.
 const TITLE: usize = 120;
 
-/// The first line of its task.
+/// The first non-empty line of its task.
 pub(super) fn title(run: &Run) -> String {
     let task = run.request.as_ref().map_or("", |request| &request.task);
     let first = task.lines().find(|line| !line.trim().is_empty());
@@ -34,7 +34,7 @@ pub(super) fn cost(run: &Run) -> Option<String> {
     run.spent_in_all().cost.map(|cost| cost.to_string())
 }
 
-/// The pull request; one of the local forge has no address that a browser can follow.
+/// Renders the pull request. The URL of a local one cannot be opened in a browser.
 pub(super) fn pull_request(html: &mut Html, run: &Run) {
     match &run.work.pull_request {
         Some(pr) => html.outward(&pr.url, format_args!("#{}", pr.number)),

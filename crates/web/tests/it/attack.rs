@@ -1,4 +1,4 @@
-//! Senders that hold connections or send what is not signed, beside signed deliveries.
+//! Tests senders that hold connections or send unsigned requests, in parallel with signed deliveries.
 
 use drive_core::forge::webhook::{Nudge, WebhookSecret};
 use drive_core::problem::Problem;
@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Protects against hanging; no test depends on how long anything takes.
+/// A guard against hanging; no test depends on this time.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a receiver that is expected not to answer is listened to.
+/// How long to wait for an answer that is expected not to come.
 const SILENCE: Duration = Duration::from_secs(1);
 const FOREVER: Duration = Duration::from_secs(3600);
 
@@ -26,7 +26,7 @@ const TRICKLERS: usize = 64;
 const UNSIGNED: usize = 1000;
 const SIGNED: usize = 100;
 
-/// Takes everything, and counts what was nudged.
+/// Accepts everything, and counts the nudges.
 #[derive(Clone, Default)]
 struct Counter(Arc<AtomicUsize>);
 
@@ -81,7 +81,7 @@ fn connect(address: SocketAddr, patience: Duration) -> TcpStream {
     stream
 }
 
-/// The status of the answer; `None` where there is none.
+/// The status of the answer, if there is one.
 fn status(stream: &mut TcpStream) -> Option<u16> {
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -97,7 +97,7 @@ fn deliver(address: SocketAddr, patience: Duration) -> Option<u16> {
 }
 
 /// Connections that send a byte now and then, half of them in the header and half in a body with a
-/// forged signature, and that come back when they are closed.
+/// forged signature, and that reconnect when they are closed.
 struct Tricklers {
     address: SocketAddr,
     streams: Vec<TcpStream>,
@@ -135,7 +135,7 @@ impl Tricklers {
     }
 }
 
-/// The limits that 64 tricklers fill.
+/// Limits that 64 such connections exhaust.
 fn narrow() -> Limits {
     Limits {
         connections: TRICKLERS,
@@ -196,7 +196,7 @@ fn without_shedding_the_same_tricklers_starve_a_signed_delivery() {
     assert_eq!(deliver(server.address(), PATIENCE), Some(202));
 }
 
-/// Sends one byte after the other until the connection ends, and returns what came back.
+/// Sends single bytes until the connection ends, and returns what was received.
 fn trickle_until_the_end(stream: &mut TcpStream) -> Vec<u8> {
     let pause = Duration::from_millis(10);
     stream.set_read_timeout(Some(pause)).unwrap();

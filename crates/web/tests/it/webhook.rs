@@ -1,4 +1,4 @@
-//! The receiver over real HTTP on loopback.
+//! Tests the receiver over real HTTP on loopback.
 
 use drive_adapters::store::{Database, SqliteDeliveries, SqliteNudges};
 use drive_core::forge::webhook::{Nudge, WebhookSecret};
@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-/// Protects against hanging; no test depends on how long anything takes.
+/// A guard against hanging; no test depends on this time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 const SECRET: &str = "It's a Secret to Everybody";
@@ -83,7 +83,7 @@ impl Fixture {
         Self::with(Arc::new(ledger), None)
     }
 
-    /// Nudges go to the channel where no other place is given.
+    /// Without `place`, nudges go to the channel.
     fn with(deliveries: Arc<dyn Deliveries>, place: Option<Arc<dyn Nudges>>) -> Self {
         let secret = WebhookSecret::new(SECRET).unwrap();
         let (nudged, nudges) = sync_channel(16);
@@ -113,7 +113,7 @@ impl Fixture {
         status(self.server.address(), "POST", headers, body)
     }
 
-    /// Everything that was nudged before the server and its thread ended.
+    /// Every nudge before the server and its thread ended.
     fn finish(self) -> (Vec<Nudge>, Vec<Problem>) {
         drop(self.server);
         (self.nudges.iter().collect(), self.problems.iter().collect())
@@ -138,7 +138,7 @@ fn status(address: SocketAddr, method: &str, headers: &[(&str, &str)], body: &[u
     }
     head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
     stream.write_all(head.as_bytes()).unwrap();
-    // A server that refuses early may close before it has read everything.
+    // A server that refuses early may close the connection before it has read everything.
     let _ = stream.write_all(body);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -175,7 +175,7 @@ fn a_doubled_delivery_nudges_once() {
     );
 }
 
-/// The ledger and the nudges of a state directory, as `drive serve` uses them.
+/// The stores of a state directory, as `drive serve` uses them.
 fn durable(state: &tempfile::TempDir) -> (SqliteDeliveries, SqliteNudges) {
     let database = Database::open(&state.path().join("drive.sqlite3")).unwrap();
     let database = Arc::new(database);
@@ -208,7 +208,7 @@ fn a_delivery_that_github_sends_twice_nudges_once_even_across_a_restart() {
     assert_eq!(codes, [202, 202]);
     assert_eq!(fixture.finish().1, []);
 
-    // Another process takes the place, and GitHub sends it once more.
+    // Another process takes over, and GitHub sends the delivery again.
     let again = start();
     let (event, id) = ("issue_comment", delivery.id.as_str());
     assert_eq!(again.deliver(event, id, &delivery.body), 202);
@@ -313,7 +313,8 @@ fn a_body_beyond_the_cap_is_not_taken() {
     let fixture = Fixture::new(Ledger::default());
     let body = vec![b' '; BODY_BYTES + 1];
     let code = fixture.deliver("issue_comment", "d1", &body);
-    // The refusal may be lost when the connection closes under an unread body; it is never a 202.
+    // The refusal may be lost when the connection closes before the body is read, but the status is
+    // never 202.
     assert!([413, 0].contains(&code), "{code}");
     assert_eq!(fixture.deliver("issue_comment", "d2", COMMENT), 202);
     assert_eq!(fixture.finish().0, [nudge(PrNumber::new(7))]);
@@ -326,7 +327,7 @@ fn the_answer_comes_before_any_work() {
         gate: Some(gate.clone()),
         ..Ledger::default()
     });
-    // The work cannot even begin before the gate opens, and every answer is already here.
+    // The work cannot begin before the gate opens, but all answers have arrived.
     let codes = ["d1", "d2", "d3"].map(|id| fixture.deliver("issue_comment", id, COMMENT));
     assert_eq!(codes, [202, 202, 202]);
     assert!(fixture.nudges.try_recv().is_err());

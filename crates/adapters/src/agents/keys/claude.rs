@@ -2,14 +2,14 @@ use super::held::{FAR, Keys};
 use drive_core::Problem;
 use serde_json::json;
 
-/// Each of its variables that may hold a key or a token.
+/// Its variables that may contain a key or a token.
 const VARIABLES: [&str; 3] = [
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
     "CLAUDE_CODE_OAUTH_TOKEN",
 ];
 
-/// Clouds that it signs its calls for, which needs their credentials.
+/// Cloud services for which it signs calls itself, so that it needs their credentials.
 const CLOUDS: [(&str, &str); 3] = [
     (
         "CLAUDE_CODE_USE_BEDROCK",
@@ -57,7 +57,7 @@ pub(super) fn place(keys: &mut Keys) -> Result<(), Problem> {
         keys.write(STATE, state.to_string());
     }
     keys.by_login &= !keys.grants.is_empty();
-    // A gateway may want a key of its own there, or that one alone.
+    // A gateway may want an additional key here, or only this one.
     let lines = keys.variable("ANTHROPIC_CUSTOM_HEADERS").unwrap_or("");
     let headers: Vec<(String, String)> = lines
         .lines()

@@ -10,16 +10,16 @@ const LOGIN: &str = ".codex/auth.json";
 const API: &str = "https://api.openai.com/v1";
 const CHATGPT: &str = "https://chatgpt.com/backend-api/codex";
 
-/// Its own provider under another name: only one of the settings can have an address without
-/// websockets, which the broker does not speak.
+/// Its own provider under another name: only a provider from the settings can have an address
+/// without websockets, which the broker does not support.
 const OWN_PROVIDER: &str = "drive";
 
-/// It reads who is logged in from this, and takes it for a login until 2100. The header and claims
-/// are `{"alg":"none"}` and
+/// A dummy token from which it reads who is logged in, until 2100. The header and claims are
+/// `{"alg":"none"}` and
 /// `{"email":"agent@localhost","exp":4102444800,"https://api.openai.com/auth":{"chatgpt_plan_type":"plus"}}`.
 const UNSIGNED: &str = "eyJhbGciOiJub25lIn0.eyJlbWFpbCI6ImFnZW50QGxvY2FsaG9zdCIsImV4cCI6NDEwMjQ0NDgwMCwiaHR0cHM6Ly9hcGkub3BlbmFpLmNvbS9hdXRoIjp7ImNoYXRncHRfcGxhbl90eXBlIjoicGx1cyJ9fQ";
 
-/// Variables of its own provider, and the headers they become.
+/// Variables of its own provider, with the headers they set.
 const OWN_HEADERS: [(&str, &str); 2] = [
     ("OPENAI_ORGANIZATION", "openai-organization"),
     ("OPENAI_PROJECT", "openai-project"),
@@ -48,7 +48,7 @@ pub(super) fn place(keys: &mut Keys) -> Result<(), Problem> {
             keys.lacks_login = placed.is_none();
             placed.map(|provider| (OWN_PROVIDER.to_owned(), provider))
         }
-        // Another one that it brings, such as for a model on this machine.
+        // Another built-in provider, such as for a model on this machine.
         None => None,
     };
     let Some((name, mut provider)) = placed else {
@@ -61,7 +61,7 @@ pub(super) fn place(keys: &mut Keys) -> Result<(), Problem> {
     let providers = Table::from_iter([(name.clone(), Setting::Table(provider))]);
     config.insert("model_providers".to_owned(), Setting::Table(providers));
     config.insert("model_provider".to_owned(), Setting::String(name));
-    // A dummy belongs to no workspace; the user's own program has checked the real login.
+    // A dummy belongs to no workspace; the user's own program already checked the real login.
     config.remove("forced_chatgpt_workspace_id");
     config.remove("openai_base_url");
     keys.remove("OPENAI_BASE_URL");
@@ -69,7 +69,7 @@ pub(super) fn place(keys: &mut Keys) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The provider that it brings, with whatever it would log in with first.
+/// Its built-in provider, with the login that it would use first.
 fn builtin(keys: &mut Keys, config: &Table) -> Result<Option<Table>, Problem> {
     let set = keys.variable("OPENAI_BASE_URL").map(str::to_owned);
     let address = set.or_else(|| text(config, "openai_base_url"));
@@ -116,13 +116,13 @@ fn builtin(keys: &mut Keys, config: &Table) -> Result<Option<Table>, Problem> {
     Ok(Some(provider))
 }
 
-/// Whether a provider of the user's settings wants to know who calls.
+/// Whether a provider in the user's settings needs a login.
 fn asks_for_login(provider: &Table) -> bool {
     let asks = provider.get("requires_openai_auth") == Some(&Setting::Boolean(true));
     asks || text(provider, "env_key").is_some()
 }
 
-/// A provider of the user's settings; `None` where it has no key.
+/// A provider from the user's settings; `None` if it has no key.
 fn of_settings(keys: &mut Keys, mut provider: Table) -> Result<Option<Table>, Problem> {
     let Some(address) = text(&provider, "base_url") else {
         return Ok(None);
@@ -149,7 +149,7 @@ fn of_settings(keys: &mut Keys, mut provider: Table) -> Result<Option<Table>, Pr
     Ok((!keys.grants.is_empty()).then_some(provider))
 }
 
-/// Leaves no header of any provider: they may be keys, and there is nobody to hold them.
+/// Removes the headers of all providers: they may be keys, and no broker holds them.
 fn forget_headers(config: &mut Table) {
     let providers = config.get_mut("model_providers");
     let providers = providers.and_then(Setting::as_table_mut);
@@ -161,7 +161,8 @@ fn forget_headers(config: &mut Table) {
     }
 }
 
-/// The headers that the user's settings add, taken out of them with the variables that hold them.
+/// The headers that the user's settings add. They are removed from the settings, with the variables
+/// that contain them.
 fn headers(keys: &mut Keys, provider: &mut Table) -> Vec<(String, String)> {
     let mut take = |name: &str| match provider.remove(name) {
         Some(Setting::Table(table)) => table,
@@ -181,7 +182,7 @@ fn headers(keys: &mut Keys, provider: &mut Table) -> Vec<(String, String)> {
     plain.into_iter().chain(of_variables).collect()
 }
 
-/// Puts dummies into the file that it keeps a login in.
+/// Puts dummies into the file that stores its login.
 fn take_login(keys: &mut Keys, address: Option<&str>) -> Result<(), Problem> {
     let Some(mut login) = keys.json(LOGIN) else {
         return Ok(());

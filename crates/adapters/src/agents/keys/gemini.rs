@@ -8,7 +8,7 @@ pub(super) fn place(keys: &mut Keys) -> Result<(), Problem> {
     let selected = settings.pointer("/security/auth/selectedType");
     let has_key = keys.variable("GEMINI_API_KEY").is_some();
     let wants_vertex = keys.variable("GOOGLE_GENAI_USE_VERTEXAI") == Some("true");
-    // As it decides itself.
+    // This is how the program itself decides.
     let way = match selected.and_then(|selected| selected.as_str()) {
         Some(way) => way,
         None if wants_vertex => "vertex-ai",
@@ -30,7 +30,8 @@ pub(super) fn place(keys: &mut Keys) -> Result<(), Problem> {
             keys.remove("GOOGLE_API_KEY");
             keys.files.retain(|(name, _)| *name != LOGIN);
         }
-        // It asks Google over TLS who is logged in before it calls the model.
+        // It asks Google over TLS who is logged in before it calls the model, so no broker can hold
+        // this login.
         "oauth-personal" => {
             keys.remove("GEMINI_API_KEY");
             keys.remove("GOOGLE_API_KEY");

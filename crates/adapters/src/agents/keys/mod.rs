@@ -1,8 +1,7 @@
-//! Credentials of an agent: the keys and logins that stay with drive, and the dummies that replace
-//! them.
+//! Credentials of an agent: the keys and logins that stay with drive, and the dummies that replace them.
 //!
-//! Its program is told that its model is at the broker's address, and finds a dummy wherever the
-//! user's key or token would be: in variables, and in the files of its private home.
+//! Its program uses the broker's address as that of its model, and finds a dummy in place of the
+//! user's key or token: in variables, and in the files of its private home.
 
 mod claude;
 mod codex;
@@ -20,10 +19,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 
-/// The length from which a value may be a secret.
+/// The minimum length of a secret.
 const LEAST_SECRET: usize = 6;
 
-/// The protocol of a kind's model; `None` for a kind whose program may speak to any.
+/// The protocol of a kind's model; `None` for a kind whose program may use any.
 fn dialect(kind: AgentKind) -> Option<Dialect> {
     match kind {
         AgentKind::ClaudeCode => Some(Dialect::Anthropic),
@@ -34,7 +33,7 @@ fn dialect(kind: AgentKind) -> Option<Dialect> {
 }
 
 impl Keys {
-    /// What an agent of this kind is given in place of these variables and files.
+    /// Replaces the credentials in these variables and files by dummies, for an agent of this kind.
     pub(super) fn of(
         kind: AgentKind,
         env: BTreeMap<OsString, OsString>,
@@ -46,7 +45,7 @@ impl Keys {
         Ok(keys)
     }
 
-    /// Whether its logins stay outside; `None` where it has none.
+    /// The layer that keeps its logins outside; `None` if it has no logins.
     pub(super) fn layer(&self) -> Option<Layer> {
         match &self.held {
             Some(why) => Some(Layer::missing(LayerName::Keys, why)),
@@ -55,12 +54,12 @@ impl Keys {
         }
     }
 
-    /// The port of the broker, where there is something to hold.
+    /// The port of the broker, if there are credentials to hold.
     pub(super) fn port(&self) -> Option<u16> {
         self.listener.as_ref().map(|(_, port)| *port)
     }
 
-    /// Starts the broker, where there is something to hold.
+    /// Starts the broker, if there are credentials to hold.
     pub(super) fn start(
         &mut self,
         kind: AgentKind,
@@ -76,8 +75,7 @@ impl Keys {
             .map_err(no_broker)
     }
 
-    /// What an agent of this kind is given, with a broker at this port, in place of these variables
-    /// and files.
+    /// Like `of`, for a broker at this port.
     pub(super) fn placed(
         kind: AgentKind,
         env: BTreeMap<OsString, OsString>,
@@ -108,8 +106,8 @@ impl Keys {
         Ok(keys)
     }
 
-    /// Names the variables that look secret and that the agent is given as they are. A program of
-    /// another kind may speak to any model, and the three may run tools that need a key of their own.
+    /// Names the secret-looking variables that the agent gets unchanged. A program of another kind
+    /// may use any model, and the three known ones may run tools that need a key of their own.
     fn name_others(&mut self) {
         if self.held.is_some() {
             return;
@@ -128,7 +126,7 @@ impl Keys {
         }
     }
 
-    /// The user's proxy has no way to the broker.
+    /// Excludes the broker from the user's proxy, which cannot reach it.
     fn pass_by_proxy(&mut self) {
         let Some((_, exceptions)) = proxy_of(&self.env) else {
             return;
@@ -142,7 +140,8 @@ impl Keys {
     }
 }
 
-/// Whether a value is more than a switch or a limit, such as that of `MAX_THINKING_TOKENS`.
+/// Whether a value may be a secret, and is not just a switch or a number such as that of
+/// `MAX_THINKING_TOKENS`.
 fn could_be_secret(value: &str) -> bool {
     value.len() >= LEAST_SECRET && !value.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -22,7 +22,7 @@ fn placed(kind: AgentKind, variables: &[(&str, &str)], files: &[(&'static str, &
     keys
 }
 
-/// Each key with where it is sent, and the number of headers that go with it.
+/// Each key, the address to which it is sent, and the number of its headers.
 fn held(keys: &Keys) -> Vec<(&str, &str, usize)> {
     let grants = keys.grants.iter();
     grants

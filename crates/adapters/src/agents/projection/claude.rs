@@ -3,7 +3,7 @@ use drive_core::problem::Problem;
 use drive_core::time::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// Settings that say which model answers, and who is logged in.
+/// Settings about the model and the login.
 const SETTINGS: [&str; 5] = [
     "model",
     "effortLevel",
@@ -12,7 +12,7 @@ const SETTINGS: [&str; 5] = [
     "forceLoginOrgUUID",
 ];
 
-/// What a call needs of a login by subscription.
+/// The parts of a subscription login that a call needs.
 const LOGIN: [&str; 4] = ["accessToken", "expiresAt", "scopes", "subscriptionType"];
 
 pub(super) fn project(own: &OwnFiles, servers: &Servers<'_>) -> Result<Projection, Problem> {

@@ -5,7 +5,7 @@ use drive_core::time::Timestamp;
 use serde_json::{Value, json};
 use toml::{Table, Value as Setting};
 
-/// Settings that say which model answers, where, and how one logs in there.
+/// Settings about the model, its address and the login.
 const SETTINGS: [&str; 12] = [
     "model",
     "model_provider",
@@ -21,7 +21,7 @@ const SETTINGS: [&str; 12] = [
     "openai_base_url",
 ];
 
-/// The same of one provider. Not `auth`, which names a command.
+/// The settings of one provider. `auth` is left out, because it names a command.
 const PROVIDER: [&str; 13] = [
     "name",
     "base_url",
@@ -68,7 +68,8 @@ pub(super) fn project(own: &OwnFiles, servers: &Servers<'_>) -> Result<Projectio
     Ok(projection)
 }
 
-/// It refreshes a login that it takes for old, which needs the token it does not get.
+/// Copies the login. The program refreshes a login that it considers old, which needs a token that
+/// it does not get.
 fn login(found: &Value, projection: &mut Projection) {
     let mut kept = json!({});
     if let Some(key) = found["OPENAI_API_KEY"].as_str() {
@@ -97,7 +98,7 @@ fn login(found: &Value, projection: &mut Projection) {
     }
 }
 
-/// When a token stops working, where it is one that says so.
+/// The expiry of a token, if it contains one.
 fn ends_of(token: &str) -> Option<Timestamp> {
     let claims = token.split('.').nth(1)?;
     let claims = base64::decode(claims, base64::URL)?;
@@ -116,7 +117,7 @@ fn providers(settings: &Table) -> Table {
         .collect()
 }
 
-/// The named settings, and of tables only those of plain values: a nested one could be a command.
+/// The named settings, and of tables only those with plain values: a nested table could contain a command.
 fn picked(table: &Table, names: &[&str]) -> Table {
     let plain = |value: &Setting| match value {
         Setting::Table(below) => below

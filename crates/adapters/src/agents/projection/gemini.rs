@@ -3,7 +3,7 @@ use drive_core::problem::Problem;
 use drive_core::time::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// Settings that say which model answers, how one logs in there, and what its maker is told.
+/// Settings about the model, the login and telemetry.
 const SETTINGS: [&str; 5] = [
     "/security/auth/selectedType",
     "/security/auth/enforcedType",
@@ -12,7 +12,7 @@ const SETTINGS: [&str; 5] = [
     "/general/maxAttempts",
 ];
 
-/// What a call needs of a login with Google.
+/// The parts of a Google login that a call needs.
 const LOGIN: [&str; 5] = [
     "access_token",
     "expiry_date",
@@ -32,7 +32,7 @@ pub(super) fn project(own: &OwnFiles) -> Result<Projection, Problem> {
         ..Projection::default()
     };
     let found = own.json("settings.json")?;
-    // Its check for trusted folders would refuse to start in one that is not, and none is.
+    // The program's check for trusted folders would refuse to start, because no folder is trusted.
     let mut kept = json!({
         "security": {"folderTrust": {"enabled": false}},
         "general": {"enableAutoUpdate": false},
@@ -42,14 +42,14 @@ pub(super) fn project(own: &OwnFiles) -> Result<Projection, Problem> {
             put(&mut kept, path, value.clone());
         }
     }
-    // The name of earlier versions.
+    // The setting's name in earlier versions.
     if let Some(value) = found.get("selectedAuthType") {
         put(&mut kept, "/security/auth/selectedType", value.clone());
     }
     projection
         .files
         .push((".gemini/settings.json", kept.to_string()));
-    // A login that is not in use may be old.
+    // An unused login may be old.
     let selected = kept.pointer("/security/auth/selectedType");
     let is_used = selected.is_none_or(|selected| selected == "oauth-personal");
     let login = own.json("oauth_creds.json")?;
@@ -71,7 +71,7 @@ pub(super) fn project(own: &OwnFiles) -> Result<Projection, Problem> {
     Ok(projection)
 }
 
-/// Sets a value below objects that are made on the way.
+/// Sets a value, and creates the objects above it.
 fn put(into: &mut Value, path: &str, value: Value) {
     let mut place = into;
     for name in path.split('/').filter(|name| !name.is_empty()) {

@@ -1,8 +1,8 @@
 //! Agent configuration: the parts of the user's own files that an agent gets in its private home.
 //!
 //! The files themselves are neither shown nor copied: their hooks, helpers, plugins and servers
-//! would run, and a refresh token would let an agent log the user out. From each, the part that a
-//! call of the model needs is written anew into the private home.
+//! would run, and a refresh token would let an agent log the user out. Of each file, only the part
+//! that a model call needs is written into the private home.
 
 mod claude;
 mod codex;
@@ -18,22 +18,22 @@ use std::collections::BTreeMap;
 pub(super) use own_files::OwnFiles;
 pub(super) use project::project;
 
-/// What one program's own files come to.
+/// The part of one program's own files that an agent gets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Projection {
-    /// Files of the private home, by their path in it.
+    /// Files for the private home, by their path in it.
     pub(super) files: Vec<(&'static str, String)>,
     /// Variables that the files set.
     pub(super) variables: BTreeMap<String, String>,
-    /// Values that no log may show.
+    /// Values that no log may contain.
     pub(super) secrets: Vec<String>,
-    /// When the login that was found stops working, where its file says so.
+    /// The expiry of the login, if its file contains one.
     pub(super) login_ends: Option<Timestamp>,
     /// The user's own instructions to the agent.
     pub(super) instructions: Option<String>,
 }
 
-/// The file that claude is told to read its servers from.
+/// The file from which claude reads its servers.
 pub(super) const CLAUDE_SERVERS: &str = ".claude/drive-mcp.json";
 
 /// The MCP servers that the user passes on.
@@ -43,7 +43,7 @@ struct Servers<'a> {
 }
 
 impl Servers<'_> {
-    /// Each of them, as `find` gives it from the program's settings.
+    /// The selected servers, found with `find` in the program's settings.
     fn take<T>(
         &self,
         place: &str,

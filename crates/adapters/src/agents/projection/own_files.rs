@@ -7,19 +7,19 @@ use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The largest file that is read. Claude keeps its history of prompts in `.claude.json`.
+/// The largest file that is read, in bytes. Claude keeps its history of prompts in `.claude.json`.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The files that one program keeps in the user's home, wherever links lead.
+/// The files of one program in the user's home, with links followed.
 pub(in crate::agents) struct OwnFiles {
     folder: Option<PathBuf>,
-    /// Where the file beside the folder is, such as `.claude.json`.
+    /// The path of the file next to the folder, such as `.claude.json`.
     beside: Option<PathBuf>,
     label: String,
 }
 
 impl OwnFiles {
-    /// Those in `name` of the home, or in the folder that the user has set for them.
+    /// The files in the folder `name` of the home, or in the folder that the user configured.
     pub(in crate::agents) fn new(home: Option<&Path>, name: &str, set: Option<&Path>) -> Self {
         let set = set.filter(|folder| folder.is_absolute());
         Self {
@@ -34,7 +34,7 @@ impl OwnFiles {
         }
     }
 
-    /// A file as people write its path.
+    /// The path of a file, as people write it.
     pub(super) fn label(&self, name: &str) -> String {
         format!("{}/{name}", self.label)
     }
@@ -43,7 +43,7 @@ impl OwnFiles {
         read(&self.folder.as_ref()?.join(name))
     }
 
-    /// A JSON object, with comments as the programs allow them; empty where there is no such file.
+    /// A JSON object, which may contain comments as the programs allow; empty if there is no such file.
     pub(super) fn json(&self, name: &str) -> Result<Value, Problem> {
         match self.text(name) {
             Some(text) => parse(&text).map_err(|error| invalid(&self.label(name), error)),
@@ -51,8 +51,8 @@ impl OwnFiles {
         }
     }
 
-    /// The JSON file that stands beside the folder. What is no JSON counts as absent: it is the
-    /// program's own, and no person writes it.
+    /// The JSON file next to the folder. A file that is not JSON counts as missing: only the
+    /// program writes it, never a person.
     pub(super) fn json_beside(&self, name: &str) -> Value {
         let text = self
             .beside
@@ -68,7 +68,7 @@ impl OwnFiles {
     }
 }
 
-/// A regular file as text. What cannot be read is not passed on.
+/// A regular file as text. An unreadable file is not passed on.
 fn read(path: &Path) -> Option<String> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new()
@@ -99,7 +99,7 @@ fn invalid(label: &str, error: impl Display) -> Problem {
         .hint(format!("correct `{label}`"))
 }
 
-/// JSON with comments without them.
+/// The JSON text without comments.
 fn without_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -15,7 +15,7 @@ use std::time::Duration;
 const DUMMY: &str = "drive-0123456789";
 const REAL: &str = "sk-real";
 
-/// A server that answers every connection with the pieces it is given, each when it is given.
+/// A server that answers every connection with these pieces, each when it is sent.
 struct Model {
     address: SocketAddr,
     asked: Receiver<String>,
@@ -42,7 +42,7 @@ impl Model {
         }
     }
 
-    /// One that answers at once.
+    /// A server that answers immediately.
     fn answering(answer: &str) -> Self {
         let mut model = Self::start();
         model
@@ -67,7 +67,7 @@ impl Model {
     }
 }
 
-/// The head of a request and its body, in one text.
+/// The head of a request and its body, as one text.
 fn request(stream: &TcpStream) -> String {
     let mut reader = BufReader::new(stream);
     let mut text = String::new();
@@ -97,7 +97,7 @@ fn grant(upstream: &str) -> Grant {
     }
 }
 
-/// A broker and its port.
+/// A running broker and its port.
 struct Running {
     broker: Broker,
     port: u16,
@@ -280,7 +280,7 @@ fn connections_over_the_limit_wait_for_one_that_ends() {
     assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
 }
 
-/// What an agent leaves behind stays bounded: calls hold their place also when it has gone.
+/// The load that an agent leaves behind is limited: calls keep their slots even after it has gone.
 #[test]
 fn calls_over_the_limit_wait_for_one_that_the_model_has_answered() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();

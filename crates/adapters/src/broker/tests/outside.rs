@@ -30,7 +30,7 @@ fn a_call_goes_through_the_users_proxy_unless_its_host_is_an_exception() {
     assert!(!asked.contains(REAL), "{asked}");
 }
 
-/// A server with a certificate that nobody has signed, gone when dropped.
+/// A server with a certificate that nobody signed. It ends when dropped.
 struct Tls {
     child: std::process::Child,
     folder: tempfile::TempDir,
@@ -38,7 +38,7 @@ struct Tls {
 }
 
 impl Tls {
-    /// `None` where openssl is not installed.
+    /// Starts the server; `None` if openssl is not installed.
     #[expect(
         clippy::disallowed_methods,
         reason = "a server for a test, ended with it"
@@ -69,7 +69,7 @@ impl Tls {
             assert_ne!(said.read_line(&mut line).unwrap(), 0, "it does not serve");
         }
         let port = line.trim().rsplit(':').next().unwrap().parse().unwrap();
-        // It goes on to tell of each connection.
+        // It keeps printing a message for each connection.
         std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
         Some(Self {
             child,

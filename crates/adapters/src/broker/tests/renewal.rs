@@ -1,6 +1,6 @@
 use super::*;
 
-/// A server that takes one key, and tells which ones it was shown.
+/// A server that accepts one key and reports the keys it receives.
 fn only_with(key: &'static str) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -60,7 +60,7 @@ fn a_refused_key_is_replaced_once_by_the_one_that_the_user_has_now() {
         let wait = || shown.recv_timeout(Duration::from_secs(20)).unwrap();
         let all: Vec<String> = (0..calls).map(|_| wait()).collect();
         assert!(all[0].ends_with(REAL), "{all:?}");
-        // The next call has the new key at once.
+        // The next call uses the new key immediately.
         if status == "200" {
             bearer(&running, "POST /responses", "{}");
             assert!(wait().ends_with("sk-renewed"));

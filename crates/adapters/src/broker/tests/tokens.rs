@@ -31,7 +31,7 @@ fn the_tokens_of_an_answer_are_counted_before_the_agent_has_read_it() {
     assert_eq!(*told.lock().unwrap(), [used]);
 }
 
-/// Stops at the first token.
+/// A budget that is used up at the first token.
 fn no_budget() -> OnUsage {
     Box::new(|_| ControlFlow::Break(()))
 }
@@ -59,7 +59,7 @@ fn a_used_up_budget_ends_the_calls_under_way_and_refuses_the_next_one() {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\ndata: {}\n\n";
         (&begun).write_all(head.as_bytes()).unwrap();
         (&last).write_all(usage_answer().as_bytes()).unwrap();
-        // Both stay open until the broker has gone.
+        // Both connections stay open until the broker has gone.
         let _ = (&silent).read(&mut [0]);
         let _ = (&begun).read(&mut [0]);
     });
@@ -75,7 +75,7 @@ fn a_used_up_budget_ends_the_calls_under_way_and_refuses_the_next_one() {
         wait();
         let silent = silent.join().unwrap();
         assert!(silent.starts_with("HTTP/1.1 403"), "{silent}");
-        // It was cut off: the last chunk is missing.
+        // The response was cut off: the last chunk is missing.
         let begun = begun.join().unwrap();
         assert!(!begun.ends_with("0\r\n\r\n"), "{begun}");
     });
@@ -109,7 +109,7 @@ fn the_tokens_of_an_answer_count_although_the_agent_has_hung_up() {
         );
         stream.write_all(head.as_bytes()).unwrap();
         model.asked();
-        // Whether it is answered is not known yet.
+        // Whether it will be answered is still unknown.
         assert_eq!(running.broker.usage(), Usage::default());
         assert_eq!(running.broker.final_usage().input, 10);
         if has_begun {
@@ -120,7 +120,7 @@ fn the_tokens_of_an_answer_count_although_the_agent_has_hung_up() {
         if !has_begun {
             model.send(events);
         }
-        // More than the connections between hold.
+        // This is more than the buffers between them can hold.
         for _ in 0..64 {
             model.send(&format!("data: {}\n\n", "x".repeat(64 * 1024)));
         }

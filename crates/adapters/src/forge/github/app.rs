@@ -1,6 +1,6 @@
 //! Tokens of a GitHub App: signs a web token with the app's key and asks for an installation token.
 //!
-//! An installation token lives for an hour. It is kept in memory only, and so is the key.
+//! An installation token is valid for an hour. The token and the key are only kept in memory.
 
 use super::credential::{Minted, TokenSource};
 use super::refusal::{date, limited_until, message, rate_limited, refused, unreadable};
@@ -23,15 +23,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use ureq::http::Method;
 
-/// How long a web token is valid: GitHub allows ten minutes.
+/// How long a web token is valid, in seconds: GitHub allows ten minutes.
 const VALID: i64 = 540;
-/// How far the web token is dated back, against a clock that is ahead: GitHub's own advice.
+/// By how many seconds the web token is dated back, in case the clock is ahead: GitHub recommends this.
 const DATED_BACK: i64 = 60;
-/// From when on a clock is wrong enough to sign by the forge's own.
+/// The difference in seconds from which the forge's clock is used to sign.
 const APART: i64 = 30;
-/// More than any key has.
+/// More bytes than any key has.
 const KEY_BYTES: u64 = 64 * 1024;
-/// How often a token is asked for while the forge does not answer.
+/// How often a token is requested if the forge does not answer.
 const ATTEMPTS: u32 = 3;
 
 /// A GitHub App with one of its installations.
@@ -54,7 +54,7 @@ struct AccessToken {
 }
 
 impl App {
-    /// The app `id` as it is installed, with the key in `key_file`, on the server at `api_url`.
+    /// The app `id` with this installation, with its key in `key_file`, on the server at `api_url`.
     pub fn new(
         id: u64,
         installation: u64,
@@ -72,7 +72,7 @@ impl App {
         }
     }
 
-    /// A name that stays the same however often the token is renewed.
+    /// A name that stays the same when the token is renewed.
     pub fn identity(&self) -> String {
         format!("app-{}-{}@{}", self.id, self.installation, self.api_url)
     }
@@ -97,7 +97,7 @@ impl App {
         self.transport.send(ask, &jwt, &around.cancel)
     }
 
-    /// Asks, and asks again while the forge does not answer. A second token does no harm.
+    /// Requests a token, and retries if the forge does not answer. A second token does no harm.
     fn request_patiently(
         &self,
         key: &RsaKeyPair,
@@ -145,7 +145,7 @@ impl App {
         let file =
             File::open(&self.key_file).and_then(|file| file.take(KEY_BYTES).read_to_end(&mut pem));
         file.map_err(|error| self.unusable("it cannot be read").because(error))?;
-        // GitHub hands out PKCS #1; tools that convert keys write PKCS #8.
+        // GitHub provides PKCS #1; tools that convert keys write PKCS #8.
         match PrivateKeyDer::from_pem_slice(&pem) {
             Ok(PrivateKeyDer::Pkcs1(der)) => RsaKeyPair::from_der(der.secret_pkcs1_der())
                 .map_err(|error| self.unusable(&format!("it is not an RSA private key: {error}"))),
@@ -209,7 +209,7 @@ impl TokenSource for App {
         let (key, now) = (self.load_key()?, around.clock.now());
         let mut reply = self.request_patiently(&key, now, around)?;
         let theirs = date(&reply).unwrap_or(now);
-        // A web token signed by a wrong clock is refused; the answer tells the right time.
+        // A web token signed with a wrong clock is refused; the answer contains the right time.
         if reply.status == 401 && (theirs.as_second() - now.as_second()).abs() > APART {
             reply = self.request_patiently(&key, theirs, around)?;
         }

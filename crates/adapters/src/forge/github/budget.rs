@@ -8,20 +8,19 @@ use drive_core::time::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Keeps the budget of each token, by its fingerprint.
+/// Stores the budget of each token, by its fingerprint.
 pub trait Budgets: Send + Sync {
-    /// What was last known.
+    /// The last known budget.
     fn load(&self, token: &str) -> Result<Option<RequestBudget>, Problem>;
-    /// Keeps what an answer told.
+    /// Stores the budget from an answer.
     fn store(&self, token: &str, budget: &RequestBudget) -> Result<(), Problem>;
-    /// When the next write could be sent. Nothing is booked.
+    /// When the next write could be sent, without booking it.
     fn next_write(&self, token: &str, now: Timestamp) -> Result<Timestamp, Problem>;
-    /// Books the next write, and says when it may be sent. One that would have to wait too long
-    /// takes nobody's place.
+    /// Books the next write and returns when it may be sent. A write that would wait too long is not booked.
     fn book_write(&self, token: &str, now: Timestamp) -> Result<Turn, Problem>;
 }
 
-/// Budgets kept for as long as the process lives.
+/// A store of budgets for the life of the process.
 #[derive(Debug, Default)]
 pub struct MemoryBudgets {
     state: Mutex<BTreeMap<String, OneToken>>,
@@ -65,7 +64,7 @@ impl Budgets for MemoryBudgets {
     }
 }
 
-/// The budget after an answer of the REST API; `None` when it does not say.
+/// The budget in an answer of the REST API; `None` if it contains none.
 pub(super) fn describe_budget(reply: &Reply) -> Option<RequestBudget> {
     if reply
         .header("x-ratelimit-resource")

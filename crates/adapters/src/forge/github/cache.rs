@@ -5,38 +5,38 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Whose answer to what. Another token may see another answer at the same address.
+/// The key of a cached answer. Another token may get another answer from the same address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CacheKey {
-    /// The token's fingerprint, never the token.
+    /// The fingerprint of the token, never the token itself.
     pub token: String,
     /// The whole address.
     pub url: String,
 }
 
-/// An answer that was read whole and understood before it was kept.
+/// An answer that was read and parsed completely before it was cached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CachedAnswer {
     /// The forge's tag of this version.
     pub etag: String,
-    /// What was understood, as JSON: a fraction of what was sent.
+    /// The parsed data as JSON, which is a fraction of the original.
     pub value: String,
     /// The address of the next page.
     pub next: Option<String>,
 }
 
-/// Keeps answers. Losing one costs a request, never correctness.
+/// A cache of answers. Losing one costs a request, never correctness.
 pub trait HttpCache: Send + Sync {
-    /// What is kept.
+    /// The cached answer.
     fn load(&self, key: &CacheKey) -> Result<Option<CachedAnswer>, Problem>;
-    /// Keeps it in place of an older one.
+    /// Caches an answer, replacing an older one.
     fn store(&self, key: &CacheKey, answer: &CachedAnswer) -> Result<(), Problem>;
 }
 
-/// How many answers are kept.
+/// How many answers are cached.
 pub const CACHE_ENTRIES: usize = 4096;
 
-/// Answers kept for as long as the process lives.
+/// A cache for the life of the process.
 #[derive(Debug, Default)]
 pub struct MemoryCache {
     answers: Mutex<BTreeMap<CacheKey, CachedAnswer>>,

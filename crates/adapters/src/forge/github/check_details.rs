@@ -9,13 +9,13 @@ use drive_core::forge::github::checks::RunRead;
 use drive_core::problem::{Kind, Problem};
 use ureq::http::Method;
 
-/// How much of a log's end is looked at: the error is near it, before the steps that clean up.
+/// How many bytes of a log's end are searched: the error is near the end, before the steps that clean up.
 const LOG_END: usize = 256 * 1024;
-/// The largest log that is read to its end.
+/// The largest log that is read to its end, in bytes.
 const LARGEST_LOG: u64 = 64 * 1024 * 1024;
 
 impl Client {
-    /// Details that the token may not read, or that are gone, are left out.
+    /// Reads the details of a failure. Details that the token may not read, or that are gone, are left out.
     pub(super) fn failure(&self, run: &RunRead) -> Result<CheckFailure, Problem> {
         let annotations = if run.annotations == 0 {
             Vec::new()
@@ -34,8 +34,8 @@ impl Client {
         Ok(CheckFailure::new(name, step, annotations, log.as_deref()))
     }
 
-    /// The end of a job's log; `None` where it cannot be read. GitHub keeps logs on another server,
-    /// which is not given the token: the address itself lets its reader in.
+    /// The end of a job's log; `None` if it cannot be read. GitHub keeps logs on another server,
+    /// which does not get the token: the address itself grants access.
     fn job_log(&self, job: u64) -> Result<Option<Vec<u8>>, Problem> {
         let url = self.endpoint.rest(&format!("actions/jobs/{job}/logs"));
         let sent = self.send(Ask {
@@ -66,13 +66,13 @@ impl Client {
     }
 }
 
-/// Whether an address is no less protected on its way than another one.
+/// Whether the connection to one address is at least as secure as that to the other.
 fn is_as_safe(to: &str, from: &str) -> bool {
     let is_web = to.starts_with("https://") || to.starts_with("http://");
     is_web && (to.starts_with("https://") || from.starts_with("http://"))
 }
 
-/// A read that a token need not be allowed to make.
+/// The result of a read for which the token may lack permission.
 fn permitted<T>(read: Result<T, Problem>) -> Result<Option<T>, Problem> {
     match read {
         Ok(value) => Ok(Some(value)),

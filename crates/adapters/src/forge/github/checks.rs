@@ -1,4 +1,4 @@
-//! Check runs and statuses of a commit, and what a base asks for.
+//! Check runs and statuses of a commit, and the requirements of a base.
 
 use super::client::Client;
 use super::endpoint::encode;
@@ -10,12 +10,12 @@ use drive_core::forge::{Check, Checks};
 use drive_core::ids::{BranchName, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 
-/// How many failed check runs are asked for details.
+/// For how many failed check runs details are read.
 const DETAILED: usize = 5;
 
 impl Client {
-    /// Reads only what changed, unless that would let the head land: a forge that wrongly says that
-    /// nothing changed must not hide a failure.
+    /// Reads the checks of a head. Only changes are read, unless the result would let the head
+    /// land: a forge that wrongly reports no change must not hide a failure.
     pub(super) fn checks(&self, pr: PrNumber, head: &CommitSha) -> Result<Checks, Problem> {
         let base = self.details(pr)?.pull_request.base;
         let reading = Reading::conditional(self);
@@ -34,7 +34,7 @@ impl Client {
     ) -> Result<Checks, Problem> {
         let demands = self.branch_demands(reading, base)?;
         let runs = self.check_runs(reading, head)?;
-        // The first page is named, since setting a status reads the same list in another way.
+        // The first page is named explicitly, because setting a status reads the same list in another way.
         let statuses = self.endpoint.rest(&format!(
             "commits/{}/status?per_page=100&page=1",
             encode(head)
@@ -77,7 +77,7 @@ impl Client {
         })
     }
 
-    /// What rulesets and the protection of a branch ask for. An older server has no rulesets.
+    /// The requirements of rulesets and of the branch's protection. An older server has no rulesets.
     pub(super) fn branch_demands(
         &self,
         reading: &Reading<'_>,
@@ -104,7 +104,7 @@ impl Client {
     }
 }
 
-/// Whether the plan of a private repository has no rulesets, so that there can be none.
+/// Whether the plan of a private repository does not include rulesets, so that there can be none.
 fn is_beyond_plan(problem: &Problem) -> bool {
     let mut causes = problem.causes.iter();
     problem.kind == Kind::ForgeForbidden && causes.any(|cause| cause.contains("Upgrade to GitHub"))

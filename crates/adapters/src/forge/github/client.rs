@@ -23,30 +23,30 @@ use ureq::http::Method;
 /// How often a read is tried.
 const ATTEMPTS: u32 = 4;
 
-/// One page of an answer, understood.
+/// One parsed page of an answer.
 #[derive(Debug)]
 pub(super) struct Page<T> {
     pub(super) value: T,
     pub(super) next: Option<String>,
-    /// Whether the forge said that it is as it was kept.
+    /// Whether the forge reported that the cached page is current.
     pub(super) is_kept: bool,
 }
 
-/// What became of a write.
+/// The result of a write.
 #[derive(Debug)]
 pub(super) enum Written {
-    /// The forge said so.
+    /// The forge answered.
     Answered(Reply),
-    /// Nobody knows whether it happened. Look before doing it again.
+    /// It is unknown whether the write happened. Check before repeating it.
     Unknown(Problem),
 }
 
 /// Why there is no answer.
 #[derive(Debug)]
 pub(super) enum Failed {
-    /// Nothing was sent, or nothing but what the forge refused to look at.
+    /// Nothing was sent, or the forge refused the request without processing it.
     Unsent(Problem),
-    /// It may have happened.
+    /// The request may have been processed.
     Unknown(Problem),
 }
 
@@ -58,7 +58,7 @@ impl From<Failed> for Problem {
     }
 }
 
-/// How a body becomes a value.
+/// Parses a body.
 pub(super) type Reader<T> = fn(&[u8]) -> Result<T, serde_json::Error>;
 
 pub(super) struct Client {
@@ -91,12 +91,12 @@ impl Client {
         self.around.budgets.load(self.credential.identity())
     }
 
-    /// The budget of one of the forge's APIs apart from the rest.
+    /// The separate budget of one of the forge's APIs.
     pub(super) fn budget_of(&self, api: &str) -> Result<Option<RequestBudget>, Problem> {
         self.around.budgets.load(&self.apart(api))
     }
 
-    /// Keeps it.
+    /// Stores that budget.
     pub(super) fn store_budget_of(&self, api: &str, budget: &RequestBudget) -> Result<(), Problem> {
         self.around.budgets.store(&self.apart(api), budget)
     }
@@ -116,7 +116,7 @@ impl Client {
         }
     }
 
-    /// Something that must be there.
+    /// Reads something that must exist.
     pub(super) fn get<T>(&self, url: &str, read: Reader<T>) -> Result<Page<T>, Problem>
     where
         T: Serialize + DeserializeOwned,
@@ -130,7 +130,7 @@ impl Client {
         })
     }
 
-    /// Something, or `None` where the forge says that there is nothing.
+    /// Reads something; `None` if the forge reports that it does not exist.
     pub(super) fn get_optional<T>(
         &self,
         url: &str,
@@ -143,7 +143,8 @@ impl Client {
         self.get_unless_kept(url, read, kept)
     }
 
-    /// Something that may be as it was kept. Without anything kept the whole answer is asked for.
+    /// Reads something that may be unchanged since it was cached. Without a cached answer,
+    /// everything is read.
     pub(super) fn get_unless_kept<T>(
         &self,
         url: &str,
@@ -166,7 +167,7 @@ impl Client {
             match reply.status {
                 304 => match kept.take().map(|kept| restore(kept, &self.repo())) {
                     Some(Ok(page)) => Ok(Turn::Done(Some(self.continued(page, &reply)))),
-                    // What was kept is of no use: the next attempt asks for everything.
+                    // The cached answer is unusable, so the next attempt reads everything.
                     Some(Err(problem)) => Ok(Turn::Failed(problem)),
                     None => Ok(Turn::Failed(refused(&reply, &self.repo()))),
                 },
@@ -184,7 +185,7 @@ impl Client {
         })
     }
 
-    /// The text of a change.
+    /// Reads the diff of a change.
     pub(super) fn get_diff(&self, url: &str) -> Result<String, Problem> {
         self.repeat(|| {
             let reply = self.send(Ask {
@@ -204,8 +205,8 @@ impl Client {
         })
     }
 
-    /// Sends a write, within the pace that the forge asks for. It is sent again only when the forge
-    /// refused it for a limit, which is to say before doing anything.
+    /// Sends a write, within the forge's rate limit. It is only repeated if the forge refused it
+    /// because of a limit, which means that it did nothing.
     pub(super) fn write(
         &self,
         method: Method,
@@ -213,11 +214,11 @@ impl Client {
         body: &Value,
     ) -> Result<Written, Problem> {
         let written = self.write_if(method, url, body, &mut || Ok(true))?;
-        written.ok_or_else(|| Problem::new(Kind::Internal, "a write was stopped by nobody"))
+        written.ok_or_else(|| Problem::new(Kind::Internal, "an unconditional write was not sent"))
     }
 
-    /// The same, if it still may be sent when its turn has come: a wait can take minutes. `None` where
-    /// it was not sent.
+    /// Like `write`, if it is still allowed when its turn comes, because a wait can take minutes.
+    /// `None` if it was not sent.
     pub(super) fn write_if(
         &self,
         method: Method,
@@ -259,8 +260,8 @@ impl Client {
         Err(rate_limited(until))
     }
 
-    /// Brings something about exactly once: `look` for it, `act`, and when the outcome is unknown
-    /// look again before acting again.
+    /// Does something exactly once: calls `look` and then `act`, and if the result of `act` is
+    /// unknown, looks again before acting again.
     pub(super) fn once<T>(
         &self,
         look: impl Fn() -> Result<Option<T>, Problem>,
@@ -273,7 +274,7 @@ impl Client {
             }
             match act()? {
                 Act::Done(value) => return Ok(value),
-                // A forge may need a moment until a list shows what was just made.
+                // It may take the forge a moment until a list shows a new item.
                 Act::Unknown(problem) if attempt >= ATTEMPTS || self.settle(attempt).is_err() => {
                     return Err(problem);
                 }
@@ -282,12 +283,12 @@ impl Client {
         }
     }
 
-    /// Gives the forge a moment. An error when somebody wants to stop.
+    /// Pauses for a moment, so that the forge can settle. Fails if a stop was requested.
     pub(super) fn settle(&self, attempt: u32) -> Result<(), Problem> {
         self.pause(rate_limit::backoff(attempt))
     }
 
-    /// Repeats a read until it works, a limit is too far away, or patience ends.
+    /// Repeats a read until it succeeds, a limit is too far away, or the attempts are used up.
     pub(super) fn repeat<T>(
         &self,
         mut attempt: impl FnMut() -> Result<Turn<T>, Problem>,
@@ -330,7 +331,7 @@ impl Client {
         self.continued(page, reply)
     }
 
-    /// What comes after a page is told with every answer, also where the page is as it was.
+    /// The page with its next address, which every answer contains, even if the page is unchanged.
     fn continued<T>(&self, page: Page<T>, reply: &Reply) -> Page<T> {
         let Some(link) = reply.header("link") else {
             return page;
@@ -342,7 +343,7 @@ impl Client {
         }
     }
 
-    /// Keeps an answer. Only ever called with a value that the whole body was read into.
+    /// Caches an answer. Only called with a value that was parsed from the complete body.
     fn keep<T: Serialize>(
         &self,
         key: &CacheKey,
@@ -352,7 +353,7 @@ impl Client {
         let Some(etag) = reply.header("etag") else {
             return Ok(());
         };
-        // More may follow a full page without a change to it, and its tag would not tell.
+        // A full page may get a successor without changing itself, and its tag would not show that.
         if page.next.is_none() && paging::is_full(&key.url, &reply.body) {
             return Ok(());
         }
@@ -369,7 +370,7 @@ impl Client {
         )
     }
 
-    /// Remembers what the answer tells about the budget.
+    /// Stores the budget that an answer reports.
     pub(super) fn observe(&self, reply: &Reply) -> Result<(), Problem> {
         let Some(mut told) = budget::describe_budget(reply) else {
             return Ok(());
@@ -381,20 +382,20 @@ impl Client {
             told.paused_until = Some(after(self.now(), wait));
         }
         let known = self.budget()?;
-        // A pause that somebody else was asked for still holds, whatever this answer says.
+        // A pause that another process was asked for still applies, whatever this answer says.
         let paused = known.as_ref().and_then(|known| known.paused_until);
         told.paused_until = told
             .paused_until
             .max(paused.filter(|until| *until > self.now()));
-        // An answer that costs nothing changes nothing, and so writes nothing.
+        // An answer that changes no budget writes nothing.
         if known.as_ref() == Some(&told) {
             return Ok(());
         }
         self.around.budgets.store(self.credential.identity(), &told)
     }
 
-    /// Sends once, and once more with a renewed token where the forge did not accept it: such a
-    /// refusal did nothing.
+    /// Sends a request, and repeats it with a renewed token if the forge did not accept the first:
+    /// such a refusal did nothing.
     pub(super) fn send(&self, ask: Ask<'_>) -> Result<Reply, Failed> {
         let around = &self.around;
         let token = self.credential.token(around).map_err(Failed::Unsent)?;
@@ -410,7 +411,7 @@ impl Client {
         send(&renewed.map_err(Failed::Unsent)?)
     }
 
-    /// Reads the end of something elsewhere, without the token.
+    /// Reads the end of something on another server, without the token.
     pub(super) fn send_elsewhere(&self, url: &str, most: (usize, u64)) -> Result<Reply, Problem> {
         self.transport.get_elsewhere(url, most, &self.around.cancel)
     }
@@ -420,18 +421,18 @@ impl Client {
     }
 }
 
-/// How one attempt at a read went.
+/// The result of one attempt to read.
 pub(super) enum Turn<T> {
     Done(T),
-    /// The answer was of no use; another attempt may bring a better one.
+    /// The answer was unusable; another attempt may succeed.
     Failed(Problem),
-    /// No attempt can bring a better answer now.
+    /// No further attempt can succeed now.
     Over(Problem),
-    /// The forge said no.
+    /// The forge refused the request.
     Refused(Reply),
 }
 
-/// How one attempt at a write went.
+/// The result of one attempt to write.
 pub(super) enum Act<T> {
     Done(T),
     Unknown(Problem),

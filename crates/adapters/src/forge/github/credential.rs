@@ -1,4 +1,4 @@
-//! The token in use: renewed before it ends, and once after the forge refused it.
+//! The token in use: renewed before it expires, and once after the forge refused it.
 
 use super::refusal::is_final;
 use super::surroundings::Surroundings;
@@ -11,12 +11,12 @@ use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A token that has less left than this is renewed.
+/// A token that is valid for less than this is renewed.
 const RENEW_BEFORE: Duration = Duration::from_secs(5 * 60);
 
-/// How long a failed renewal is not repeated: everybody who waited for it gets the same answer.
+/// How long a failed renewal is not repeated; all callers that wait for it get the same answer.
 const FAILED_FOR: Duration = Duration::from_secs(30);
-/// The same for a source that was only not reached.
+/// The same time for a source that could not be reached.
 const UNREACHED_FOR: Duration = Duration::from_secs(5);
 
 /// A new token.
@@ -24,31 +24,31 @@ const UNREACHED_FOR: Duration = Duration::from_secs(5);
 pub struct Minted {
     /// The token.
     pub token: Token,
-    /// How long it lives, if the source tells.
+    /// How long it is valid, if the source reports that.
     pub lives: Option<Duration>,
-    /// What it may do, if the source tells: `contents` to `write`.
+    /// Its permissions, if the source reports them, such as `contents` with `write`.
     pub granted: Option<BTreeMap<String, String>>,
 }
 
-/// Something that can be asked for a token more than once.
+/// A source that can be asked for a token repeatedly.
 pub trait TokenSource: Send + Sync {
     /// Requests a token from the source.
     fn ask(&self, around: &Surroundings) -> Result<Minted, Problem>;
-    /// Its name, as a person is told.
+    /// Its name, for people.
     fn describe(&self) -> String;
-    /// What a person does when its tokens are not accepted.
+    /// Advice for people when its tokens are not accepted.
     fn advice(&self) -> String;
-    /// Whether git knows its tokens only from drive.
+    /// Whether git gets its tokens only from drive.
     fn is_for_git(&self) -> bool {
         true
     }
 }
 
-/// A token and where it comes from. It prints as its source.
+/// A token and its source. It displays as its source.
 pub struct Credential {
-    /// What budgets and cached answers belong to. It stays the same when the token is renewed.
+    /// The key for budgets and cached answers. It stays the same when the token is renewed.
     identity: String,
-    /// Its place, as a person is told.
+    /// Its source, for people.
     source: String,
     origin: Option<Box<dyn TokenSource>>,
     current: Mutex<Current>,
@@ -60,7 +60,7 @@ struct Current {
     token: Option<Token>,
     ends_at: Option<Timestamp>,
     granted: Option<BTreeMap<String, String>>,
-    /// The last renewal that failed: instead of which token, when, and why.
+    /// The last failed renewal: the token it should have replaced, the time, and the problem.
     failed: Option<(Option<Token>, Timestamp, Problem)>,
 }
 
@@ -91,7 +91,7 @@ impl Credential {
         }
     }
 
-    /// A source that is asked for tokens; `first` is one that it already gave.
+    /// A token from a source that can be asked again; `first` is one that it already gave.
     pub fn renewable(identity: String, first: Option<Token>, origin: Box<dyn TokenSource>) -> Self {
         Self {
             identity,
@@ -105,7 +105,7 @@ impl Credential {
         }
     }
 
-    /// The same, which tells `secrets` about every token.
+    /// Makes every token known to `secrets`.
     #[must_use]
     pub fn known_to(mut self, secrets: Option<SecretPolicy>) -> Self {
         self.secrets = secrets;
@@ -115,30 +115,30 @@ impl Credential {
         self
     }
 
-    /// What budgets and cached answers belong to.
+    /// The key for budgets and cached answers.
     pub fn identity(&self) -> &str {
         &self.identity
     }
 
-    /// Its place, as a person is told.
+    /// Its source, for people.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// Whether git has no other way to this token: a variable and `gh` reach git by themselves.
+    /// Whether git gets this token only from drive: a token in a variable or from `gh` reaches git by itself.
     pub fn is_for_git(&self) -> bool {
         self.origin
             .as_ref()
             .is_some_and(|origin| origin.is_for_git())
     }
 
-    /// What the token may do, if its source told.
+    /// The permissions of the token, if its source reported them.
     pub fn granted(&self) -> Option<BTreeMap<String, String>> {
         self.lock().granted.clone()
     }
 
-    /// The token to use now. One that ends soon is renewed; while it lives, a renewal that fails
-    /// costs nothing.
+    /// The current token. A token that expires soon is renewed; while it is valid, a failed renewal
+    /// has no effect.
     pub fn token(&self, around: &Surroundings) -> Result<Token, Problem> {
         let now = around.clock.now();
         let mut current = self.lock();
@@ -156,8 +156,8 @@ impl Credential {
         }
     }
 
-    /// Another token than the one that the forge refused, with its words. Whoever comes late in a
-    /// burst of refusals gets what the first one got.
+    /// Another token than the refused one, given the forge's message. Later callers of a burst of
+    /// refusals get the result of the first.
     pub fn renewed(
         &self,
         refused: &Token,
@@ -206,7 +206,7 @@ impl Credential {
                 Ok(minted.token)
             }
             Err(problem) => {
-                // A stop that was asked for says nothing about the source.
+                // A requested stop shows nothing about the source.
                 if problem.kind != Kind::Interrupted {
                     let at = around.clock.now();
                     current.failed = Some((current.token.clone(), at, problem.clone()));

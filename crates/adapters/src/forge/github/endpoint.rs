@@ -33,7 +33,7 @@ impl Endpoint {
                     .hint("set `forge.repo` to `owner/name`"),
             );
         };
-        // An enterprise server has REST below `/api/v3` and GraphQL beside it.
+        // An enterprise server has REST at `/api/v3` and GraphQL next to it.
         let graphql = match rest.strip_suffix("/v3") {
             Some(api) => format!("{api}/graphql"),
             None => format!("{rest}/graphql"),
@@ -67,24 +67,24 @@ impl Endpoint {
         format!("{}/{}", self.owner, self.name)
     }
 
-    /// The address of something of the repository.
+    /// The address of a resource in the repository.
     pub(super) fn rest(&self, tail: &str) -> String {
         format!("{}/repos/{}/{}/{tail}", self.rest, self.owner, self.name)
     }
 
-    /// The address of the other API.
+    /// The address of the GraphQL API.
     pub(super) fn graphql(&self) -> &str {
         &self.graphql
     }
 
-    /// Whether a link that an answer gave stays on this server.
+    /// Whether a link from an answer stays on this server.
     pub(super) fn is_own(&self, url: &str) -> bool {
         url.strip_prefix(&self.rest)
             .is_some_and(|tail| tail.starts_with('/'))
     }
 }
 
-/// Text for a path segment or a query value.
+/// Encodes text for a path segment or a query value.
 pub(super) fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

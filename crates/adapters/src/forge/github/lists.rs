@@ -1,4 +1,4 @@
-//! Lists that come page by page.
+//! Lists that are read page by page.
 
 use super::client::{Client, Page, Reader};
 use drive_core::problem::{Kind, Problem};
@@ -9,15 +9,15 @@ use std::cell::Cell;
 /// How many pages of one list are read.
 const PAGES: usize = 50;
 
-/// A page of a list that comes in an object, beside how many there are in all.
+/// A page of a list inside an object, with the total number of items.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Listed<T> {
     pub(super) total: Option<u64>,
     pub(super) items: Vec<T>,
 }
 
-/// Reads several lists as one view. A forge that says that nothing changed may be wrong, so what
-/// must be right is read [`Reading::anew`].
+/// Reads several lists as one view. A forge may wrongly report that nothing changed, so data that
+/// must be right is read with [`Reading::anew`].
 pub(super) struct Reading<'a> {
     client: &'a Client,
     is_anew: bool,
@@ -25,7 +25,7 @@ pub(super) struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    /// Asks for what changed since the last time.
+    /// Reads only what changed since the last time.
     pub(super) fn conditional(client: &'a Client) -> Self {
         Self {
             client,
@@ -34,7 +34,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Asks for everything.
+    /// Reads everything.
     pub(super) fn anew(client: &'a Client) -> Self {
         Self {
             is_anew: true,
@@ -42,12 +42,12 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Whether the forge said of something that it is as it was.
+    /// Whether the forge reported of any resource that the cached one is current.
     pub(super) fn used_kept(&self) -> bool {
         self.kept.get()
     }
 
-    /// Something, or `None` where the forge says that there is nothing.
+    /// Reads a resource; `None` if the forge reports that it does not exist.
     pub(super) fn get<T>(&self, url: &str, read: Reader<T>) -> Result<Option<Page<T>>, Problem>
     where
         T: Serialize + DeserializeOwned,
@@ -63,7 +63,7 @@ impl<'a> Reading<'a> {
         Ok(page)
     }
 
-    /// All pages; `None` where the forge says that there is nothing.
+    /// Reads all pages; `None` if the forge reports that the list does not exist.
     pub(super) fn pages<T>(&self, url: &str, read: Reader<T>) -> Result<Option<Vec<T>>, Problem>
     where
         T: Serialize + DeserializeOwned,
@@ -83,8 +83,8 @@ impl<'a> Reading<'a> {
         Err(too_long(self.client))
     }
 
-    /// A whole list of `what`. Fewer items than the forge counts are an error; `id` tells an item
-    /// that two pages show.
+    /// Reads a complete list of `what`. Fewer items than the forge counts are an error; `id`
+    /// recognises an item that two pages contain.
     pub(super) fn list<T, I: Ord>(
         &self,
         (what, url): (&str, &str),
@@ -116,7 +116,7 @@ impl<'a> Reading<'a> {
 }
 
 impl Client {
-    /// A whole list, page by page.
+    /// Reads a complete list, page by page.
     pub(super) fn get_all<T>(&self, url: &str, read: Reader<Vec<T>>) -> Result<Vec<T>, Problem>
     where
         T: Serialize + DeserializeOwned,

@@ -1,4 +1,4 @@
-//! Merging, as the repository and the rules of its base allow it.
+//! Merging, as the repository and the rules of its base allow.
 
 use super::client::{Act, Client, Written};
 use super::lists::Reading;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use ureq::http::Method;
 
-/// The ways to merge, the preferred one first: a merge commit keeps the commit that was verified.
+/// The merge methods in order of preference: a merge commit keeps the verified commit.
 const METHODS: [&str; 3] = ["merge", "squash", "rebase"];
 
 const ENQUEUE: &str = "mutation($input: EnqueuePullRequestInput!) { \
@@ -33,7 +33,7 @@ pub struct WaysToMerge {
     pub queue: bool,
 }
 
-/// The ways to merge that a repository has switched on. GitHub tells only those who may push.
+/// The merge methods that a repository enables. GitHub reports them only to users who may push.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct AllowedMethods {
     allow_merge_commit: Option<bool>,
@@ -52,7 +52,7 @@ impl AllowedMethods {
         })
     }
 
-    /// The methods that may work, the preferred one first.
+    /// The methods that may work, in order of preference.
     fn within(&self, demands: &BranchDemands) -> Vec<&'static str> {
         let switched_on = |method: &str| match method {
             "merge" => self.allow_merge_commit != Some(false) && !demands.linear_history,
@@ -80,7 +80,7 @@ impl Client {
         })
     }
 
-    /// GitHub's auto-merge is not used: it would also merge a commit that somebody pushes later.
+    /// Merges without GitHub's auto-merge, which would also merge a commit that is pushed later.
     pub(super) fn merge(
         &self,
         pr: PrNumber,
@@ -114,7 +114,7 @@ impl Client {
             outcome = self.merge_by(pr, (expected, method), go_ahead)?;
             match &outcome {
                 MergeOutcome::Refused { reason } if reason.contains("not allowed") => {}
-                // The protection of a branch does not tell readers of its queue.
+                // Readers cannot see the merge queue of a protected branch.
                 MergeOutcome::Refused { reason } if reason.contains("merge queue") => {
                     return self.enqueue(pr, expected, go_ahead);
                 }
@@ -135,7 +135,7 @@ impl Client {
         Ok(page.map(|page| page.value).unwrap_or_default())
     }
 
-    /// Puts exactly this head into the merge queue. A push takes it out again.
+    /// Adds exactly this head to the merge queue. A push removes it again.
     fn enqueue(
         &self,
         pr: PrNumber,
@@ -163,7 +163,7 @@ impl Client {
         )
     }
 
-    /// What became of it, where it is in the queue or was merged by it.
+    /// The state of a pull request that is in the queue or was merged by it.
     fn queued(&self, pr: PrNumber, expected: &CommitSha) -> Result<Option<MergeOutcome>, Problem> {
         if let Some(merged) = self.merged(pr)? {
             return Ok(Some(merged));
@@ -218,7 +218,7 @@ impl Client {
         }))
     }
 
-    /// What GitHub's refusal to merge means: its status alone does not say.
+    /// The meaning of GitHub's refusal to merge, which its status alone does not show.
     fn why_not_merged(
         &self,
         pr: PrNumber,

@@ -1,7 +1,7 @@
 //! GitHub and GitHub Enterprise Server.
 //!
-//! One file a noun: `transport` sends one request, `client` keeps to the limits and never repeats a
-//! write blindly, the others say what is asked.
+//! One file per noun: `transport` sends one request, `client` respects the limits and never repeats
+//! a write blindly, and the others define the requests.
 
 mod app;
 mod budget;
@@ -64,7 +64,7 @@ pub struct GitHub {
 }
 
 impl GitHub {
-    /// The repository at `endpoint`, as the owner of `credential` sees it.
+    /// The repository at `endpoint`, with the access of `credential`.
     pub fn new(
         endpoint: Endpoint,
         credential: impl Into<Credential>,
@@ -85,7 +85,7 @@ impl GitHub {
         self.client.ways_to_merge(base)
     }
 
-    /// The token for git, where git has no other way to it.
+    /// The token for git, if git can only get it from drive.
     pub fn git_login(&self) -> Option<GitLogin> {
         let Client {
             credential, around, ..
@@ -165,7 +165,7 @@ impl Forge for GitHub {
         self.client.react(pr, comment, reaction)
     }
 
-    /// GitHub takes the expected head, and no expected base.
+    /// GitHub checks the expected head, but no expected base.
     fn merge_if(
         &self,
         pr: PrNumber,

@@ -3,7 +3,7 @@
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
-/// The `next` of a `link` header.
+/// The `next` address of a `link` header.
 pub(super) fn next_link(header: &str) -> Option<String> {
     header.split(',').find_map(|link| {
         let (url, rel) = link.trim().split_once(';')?;
@@ -12,7 +12,7 @@ pub(super) fn next_link(header: &str) -> Option<String> {
     })
 }
 
-/// Whether a list holds as many items as its address asks for.
+/// Whether a list contains as many items as its address requests.
 pub(super) fn is_full(url: &str, body: &[u8]) -> bool {
     let Some(most) = per_page(url) else {
         return false;
@@ -20,7 +20,7 @@ pub(super) fn is_full(url: &str, body: &[u8]) -> bool {
     if let Ok(items) = serde_json::from_slice::<Vec<IgnoredAny>>(body) {
         return items.len() >= most;
     }
-    // Some lists come in an object, beside how many there are.
+    // Some lists are inside an object, next to their total number.
     let fields = serde_json::from_slice::<Map<String, Value>>(body).unwrap_or_default();
     let mut lists = fields.values().filter_map(Value::as_array);
     lists.any(|items| items.len() >= most)

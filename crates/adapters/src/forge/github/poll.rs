@@ -1,10 +1,10 @@
-//! Polls one repository for changes: a hundred watched pull requests cost as many requests as one, and
-//! nothing when nothing happened.
+//! Polls one repository for changes: a hundred watched pull requests take as many requests as one,
+//! and unchanged answers do not count against the limit.
 //!
 //! Four lists: pull requests by update, conversation and line comments of the whole repository
 //! since the cursor, and the reviews of those pull requests that changed. The pull requests come
-//! first and give the next cursor, so that whatever is older than the cursor already stood when the
-//! other lists were read. All instants are the forge's; our clock has no say.
+//! first and give the next cursor, so that everything older than the cursor already existed when
+//! the other lists were read. All times are the forge's; our clock is not used.
 
 use super::cache::CachedAnswer;
 use super::client::{Client, Reader};
@@ -20,13 +20,13 @@ use drive_engine::ports::{Polled, Since};
 use jiff::SignedDuration;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How far each poll reaches back behind the cursor: a forge's lists may lag behind its clock.
+/// How far each poll reaches back before the cursor: a forge's lists may lag behind its clock.
 const OVERLAP: SignedDuration = SignedDuration::from_secs(60);
-/// Pages of changed pull requests before each watched one is asked for by itself.
+/// How many pages of changed pull requests are read before each watched one is read separately.
 const PULL_PAGES: usize = 10;
-/// Pull requests whose reviews are asked for together.
+/// For how many pull requests reviews are read together.
 const REVIEW_BATCH: usize = 25;
-/// What is missing while the forge pauses queries.
+/// The missing part while the forge pauses queries.
 const REVIEWS_PAUSED: &str = "reviews not read: the rate limit of the forge is reached";
 
 impl Client {
@@ -86,12 +86,12 @@ impl Client {
         })
     }
 
-    /// The first poll asks for each pull request by itself: a repository's whole history may be
-    /// a hundred times as long.
+    /// The first poll reads each pull request separately, because a repository's whole history may
+    /// be a hundred times as long.
     fn poll_everything(&self, watched: &BTreeSet<PrNumber>) -> Result<Polled, Problem> {
         let mut pull_requests = Vec::new();
         let mut comments = Vec::new();
-        // A forge that says that nothing changed may be wrong.
+        // The forge may wrongly report that nothing changed.
         let anew = Reading::anew(self);
         for pr in watched {
             let url = self.endpoint.rest(&format!("pulls/{pr}"));
@@ -131,7 +131,7 @@ impl Client {
         })
     }
 
-    /// The watched pull requests that changed, and when the newest change of all was.
+    /// The watched pull requests that changed, and the time of the newest change of all.
     fn changed_pulls(
         &self,
         watched: &BTreeSet<PrNumber>,
@@ -165,10 +165,11 @@ impl Client {
         Ok((changed.into_values().collect(), newest))
     }
 
-    /// Comments from then on. When there are too many for one poll, also how far it got.
+    /// Comments since this time. If there are too many for one poll, also the time up to which they
+    /// were read.
     ///
     /// Each page starts where the last one ended, by time and not by number: a comment that is
-    /// edited meanwhile moves to the end and would push another one across a page's border.
+    /// edited meanwhile moves to the end and would move another one to an earlier page.
     fn changed_comments(
         &self,
         path: &str,
@@ -196,15 +197,15 @@ impl Client {
                     since = last;
                     url = first(since);
                 }
-                // More than a page within one second: there is no finer step than the page.
+                // There is more than a page within one second, and no finer step than the page.
                 None => url = next,
             }
         }
         Ok((all, Some(since)))
     }
 
-    /// The reviews, and what was put aside; `None` while the forge tells none because too many were
-    /// asked for. Nothing else has to wait for them: the next poll starts where this one did.
+    /// The reviews, and comments that were put aside; `None` while the forge refuses because of its
+    /// limit. Nothing else waits for them: the next poll starts where this one did.
     fn reviews_for_now(
         &self,
         pulls: &[PullRequest],
@@ -219,9 +220,9 @@ impl Client {
         }
     }
 
-    /// The reviews of pull requests that changed. REST does not tell when a review was edited, nor what
-    /// was resolved or minimised; GraphQL does, for many pull requests at once. A whole reading believes
-    /// nothing that was kept: not everything changes the time of a pull request.
+    /// The reviews of changed pull requests. REST does not report when a review was edited, nor
+    /// what was resolved or minimised; GraphQL does, for many pull requests at once. A whole
+    /// reading ignores the cache, because not every change updates the time of a pull request.
     fn reviews(&self, pulls: &[PullRequest], is_whole: bool) -> Result<Reviews, Problem> {
         let mut all = Reviews::default();
         let mut stale = Vec::new();
@@ -243,7 +244,8 @@ impl Client {
         Ok(all)
     }
 
-    /// Reviews read well after the last change of their pull request are still right.
+    /// Cached reviews that are still valid, because they were read well after their pull request's
+    /// last change.
     fn kept_reviews(&self, pull: &PullRequest) -> Result<Option<Reviews>, Problem> {
         let key = self.cache_key(self.review_slot(pull.number));
         let kept = self.cache().load(&key)?;
@@ -265,7 +267,7 @@ impl Client {
         self.cache().store(&self.cache_key(url), &answer)
     }
 
-    /// Where the reviews of a pull request are kept; no such address exists.
+    /// The cache key for the reviews of a pull request; no such address exists.
     fn review_slot(&self, pr: PrNumber) -> String {
         format!("{}#reviews", self.endpoint.rest(&format!("pulls/{pr}")))
     }
@@ -275,7 +277,7 @@ fn order(key: &CommentKey) -> (Timestamp, Surface, CommentId) {
     (key.updated_at, key.surface, key.id)
 }
 
-/// `since` has a resolution of seconds.
+/// The time in whole seconds, which is the resolution of `since`.
 fn whole_second(at: Timestamp) -> String {
     let second = Timestamp::from_second(at.as_second()).unwrap_or(at);
     second.to_string()

@@ -12,7 +12,7 @@ use drive_engine::ports::{CommitStatus, Post, Posted, Reaction, StatusState};
 use serde_json::json;
 use ureq::http::Method;
 
-/// GitHub takes no longer description of a status.
+/// GitHub accepts no longer description of a status.
 const DESCRIPTION_CHARS: usize = 140;
 
 impl Client {
@@ -66,7 +66,7 @@ impl Client {
                     Ok(readable(read::line_note(&reply.body), &self.repo()))
                 }
                 Written::Answered(reply) if reply.status == 404 => {
-                    // Deleted, or only out of this token's sight for a while.
+                    // The comment is deleted, or only invisible to this token for a while.
                     Err(match self.answered_thread(pr, to)? {
                         Some(thread) if thread.is_whole => refused(&reply, &self.repo()),
                         Some(_) | None => comment_not_found(pr, to),
@@ -79,7 +79,7 @@ impl Client {
         Ok(posted(comment))
     }
 
-    /// Where an answer to a comment on a line goes; `None` when the comment is not there any more.
+    /// The thread for a reply to a comment on a line; `None` if the comment no longer exists.
     fn answered_thread(
         &self,
         pr: PrNumber,
@@ -91,7 +91,7 @@ impl Client {
             let first = note.in_reply_to.unwrap_or(note.key.id);
             let is_whole = find(first).is_some();
             Thread {
-                // GitHub takes replies to the first comment of a thread only.
+                // GitHub only accepts replies to the first comment of a thread.
                 answer_to: if is_whole { first } else { note.key.id },
                 is_whole,
             }
@@ -128,7 +128,7 @@ impl Client {
         })
     }
 
-    /// A reaction of one account stands once, however often it is given.
+    /// Adds a reaction. An account's reaction exists once, however often it is added.
     pub(super) fn react(
         &self,
         pr: PrNumber,
@@ -190,7 +190,8 @@ impl Client {
         )
     }
 
-    /// Only a clear "nobody here" is nobody: every other failure is no answer.
+    /// Reads a permission. Only a clear "not found" means that the login does not exist; every
+    /// other failure is an error.
     pub(super) fn permission(&self, login: &str) -> Result<Permission, Problem> {
         let url = self
             .endpoint
@@ -200,14 +201,14 @@ impl Client {
     }
 }
 
-/// Where comments on one line stand together.
+/// The thread of comments on one line.
 struct Thread {
     answer_to: CommentId,
-    /// Whether its first comment is still there.
+    /// Whether its first comment still exists.
     is_whole: bool,
 }
 
-/// The comment that carries the marker.
+/// The comment with this marker.
 pub(super) fn marked(comments: Vec<Comment>, line: &str) -> Option<Comment> {
     comments
         .into_iter()

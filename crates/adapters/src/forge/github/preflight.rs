@@ -1,4 +1,4 @@
-//! Finds out before a run whether it will be able to publish.
+//! Checks before a run whether it will be able to publish.
 
 use super::budget;
 use super::client::Client;
@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use std::time::Duration;
 use ureq::http::Method;
 
-/// How often a question is asked. A person waits for the answer.
+/// How often a request is tried. A person waits for the answer.
 const ATTEMPTS: u32 = 2;
 /// How many rules of one branch are read: more than anybody has.
 const RULES: usize = 100;
@@ -45,7 +45,7 @@ struct Rule {
     ruleset_id: Option<u64>,
 }
 
-/// The parameters of rules about names. Other rules have others.
+/// The parameters of rules about names. Other rules have other parameters.
 #[derive(Default, Deserialize)]
 struct NamePattern {
     operator: Option<String>,
@@ -60,7 +60,7 @@ struct Ruleset {
 }
 
 impl Client {
-    /// Asks for the repository and, with an intent, for the rules of its branch.
+    /// Reads the repository and, with an intent, the rules of its branch.
     pub(super) fn preflight(&self, intent: Option<&Intent>) -> Result<Readiness, Problem> {
         let url = self.endpoint.rest("");
         let reply = self.ask_now(url.trim_end_matches('/'))?;
@@ -70,7 +70,7 @@ impl Client {
         let repository: Repository = self.understood(&reply)?;
         let mut told = budget::describe_budget(&reply);
         if let Some(budget) = &mut told {
-            // The reset is told by the forge's clock.
+            // The reset time is given by the forge's clock.
             let theirs = date(&reply).unwrap_or_else(|| self.now());
             let wait = budget.resets_at.duration_since(theirs);
             budget.resets_at = after(self.now(), Duration::try_from(wait).unwrap_or_default());
@@ -93,8 +93,8 @@ impl Client {
         Ok(judge(&access, intent, self.now()))
     }
 
-    /// The permission of the account. GitHub tells an app nothing true here: an installation token
-    /// reads `push: false` whatever it was granted.
+    /// Whether the account may push. For an app GitHub's answer is wrong: an installation token
+    /// always gets `push: false`.
     fn may_push(&self, permissions: Option<Permissions>) -> Option<bool> {
         let token = self.credential.token(&self.around).ok()?;
         let is_app = token.kind() == "ghs" || self.credential.granted().is_some();
@@ -110,7 +110,7 @@ impl Client {
             .endpoint
             .rest(&format!("rules/branches/{branch}?per_page={RULES}"));
         let reply = self.ask_now(&url)?;
-        // A server without rulesets has no such page; private repositories of some plans neither.
+        // A server without rulesets lacks this page, and so do private repositories of some plans.
         if matches!(reply.status, 403 | 404 | 410) {
             return Ok(Vec::new());
         }
@@ -140,7 +140,7 @@ impl Client {
         Ok(matches!(can.as_deref(), Some("always" | "exempt")))
     }
 
-    /// One request that a person waits for. An exhausted limit is an answer, not a reason to wait.
+    /// Sends a request that a person waits for. A reached limit is an answer, and no reason to wait.
     fn ask_now(&self, url: &str) -> Result<Reply, Problem> {
         let mut attempt = 1;
         loop {
@@ -207,14 +207,14 @@ impl Client {
 const UNREACHABLE: &str =
     "check the network and `forge.api_url`; `--no-pr` works without the forge";
 
-/// The scopes of a classic token. Other tokens have no such header.
+/// The scopes of a classic token; `None` for other tokens, whose answers lack the header.
 fn scopes(reply: &Reply) -> Option<Vec<String>> {
     let listed = reply.header("x-oauth-scopes")?;
     let scopes = listed.split(',').map(|scope| scope.trim().to_owned());
     Some(scopes.filter(|scope| !scope.is_empty()).collect())
 }
 
-/// A rule that may refuse a push. A pattern is judged where it is no regular expression.
+/// A rule that may refuse a push. A name pattern that is a regular expression is not evaluated.
 fn known_rule(rule: &Rule) -> Option<BranchRule> {
     match rule.kind.as_str() {
         "creation" => Some(BranchRule::Creation),

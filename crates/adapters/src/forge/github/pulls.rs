@@ -12,16 +12,16 @@ use drive_engine::ports::NewPullRequest;
 use serde_json::{Value, json};
 use ureq::http::Method;
 
-/// How often a pull request is asked for until GitHub has worked out whether it merges.
+/// How often a pull request is read until GitHub has computed whether it can be merged.
 const MERGEABLE_ASKS: u32 = 3;
 
-/// GitHub's refusal of a draft where there are none.
+/// Whether GitHub refused a draft because the plan does not support drafts.
 fn has_no_drafts(reply: &Reply) -> bool {
     reply.status == 422 && message(reply).contains("Draft pull requests are not supported")
 }
 
 impl Client {
-    /// Not every plan has drafts: there it is open for everybody at once.
+    /// Opens a pull request. If the plan does not support drafts, it is opened as ready for review.
     pub(super) fn open(&self, new: &NewPullRequest) -> Result<PullRequest, Problem> {
         let body = |draft| {
             json!({
@@ -42,7 +42,7 @@ impl Client {
                 Written::Answered(reply) if reply.status == 201 => {
                     Ok(readable(read::pull(&reply.body), &self.repo()))
                 }
-                // Somebody else was faster: the next look finds it.
+                // Another process was faster; the next look finds its pull request.
                 Written::Answered(reply)
                     if reply.status == 422 && message(&reply).contains("already exists") =>
                 {
@@ -71,7 +71,7 @@ impl Client {
             "pulls?head={head}&state=all&sort=created&direction=desc&per_page=10"
         ));
         let page = self.get(&url, read::pulls)?;
-        // A server that does not understand the filter answers with everything.
+        // A server that does not understand the filter returns everything.
         Ok(page.value.into_iter().find(|pr| pr.branch == *branch))
     }
 
@@ -81,7 +81,7 @@ impl Client {
         page.map(|page| page.value).ok_or_else(|| self.no_pull(pr))
     }
 
-    /// The problem of a pull request that the forge does not know.
+    /// The problem of an unknown pull request.
     pub(super) fn no_pull(&self, pr: PrNumber) -> Problem {
         Problem::new(
             Kind::ForgeNotFound,
@@ -90,7 +90,7 @@ impl Client {
         .hint("check the number, and that the token can see the repository")
     }
 
-    /// GitHub works out whether a pull request merges only once somebody asks.
+    /// Reads a pull request. GitHub only computes whether it can be merged when somebody reads it.
     pub(super) fn fetch(&self, pr: PrNumber) -> Result<PullRequest, Problem> {
         let mut asks = 1;
         loop {
@@ -116,13 +116,13 @@ impl Client {
         self.change(pr, &json!({"state": "closed"}))
     }
 
-    /// Setting a field to a value twice is setting it once, so this may be repeated.
+    /// Changes fields of a pull request. Repeating this has no further effect, so it may be retried.
     fn change(&self, pr: PrNumber, body: &Value) -> Result<(), Problem> {
         let url = self.endpoint.rest(&format!("pulls/{pr}"));
         self.set(Method::PATCH, &url, body)
     }
 
-    /// A write that is the same however often it is done.
+    /// A write that has the same effect however often it is done.
     pub(super) fn set(&self, method: Method, url: &str, body: &Value) -> Result<(), Problem> {
         self.once(
             || Ok(None),
@@ -150,7 +150,7 @@ impl Client {
     }
 }
 
-/// An answer to a write that cannot be read leaves the outcome unknown.
+/// The result of a parsed answer to a write. An unreadable answer leaves the outcome unknown.
 pub(super) fn readable<T>(read: Result<T, serde_json::Error>, repo: &str) -> Act<T> {
     match read {
         Ok(value) => Act::Done(value),

@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use ureq::http::Method;
 
-/// Under which name the budget of this API is kept.
+/// The name under which the budget of this API is stored.
 const API: &str = "graphql";
-/// How long a limit without a named end lasts.
+/// How long to wait for a limit whose end is not given.
 const UNNAMED_WAIT: Duration = Duration::from_secs(60);
 
 impl Client {
-    /// Asks. A query changes nothing, so it may be repeated. The forge's own time comes along.
+    /// Sends a query, which changes nothing and may be repeated. Also returns the forge's time.
     pub(super) fn query(
         &self,
         query: &str,
@@ -48,13 +48,14 @@ impl Client {
         })
     }
 
-    /// Changes something.
+    /// Sends a mutation.
     pub(super) fn mutate(&self, mutation: &str, input: &Value) -> Result<Written, Problem> {
         let written = self.mutate_if(mutation, input, &mut || Ok(true))?;
-        written.ok_or_else(|| Problem::new(Kind::Internal, "a mutation was stopped by nobody"))
+        written
+            .ok_or_else(|| Problem::new(Kind::Internal, "an unconditional mutation was not sent"))
     }
 
-    /// The same, if it still may be sent when its turn has come. `None` where it was not sent.
+    /// Like `mutate`, if it is still allowed when its turn comes. `None` if it was not sent.
     pub(super) fn mutate_if(
         &self,
         mutation: &str,
@@ -82,7 +83,7 @@ impl Client {
         }
     }
 
-    /// Until when the forge takes no queries; `None` when it does.
+    /// Until when the forge refuses queries; `None` if it accepts them.
     pub(super) fn queries_paused(&self) -> Result<Option<Timestamp>, Problem> {
         let paused = self.budget_of(API)?.and_then(|budget| budget.paused_until);
         Ok(paused.filter(|until| *until > self.now()))
@@ -95,8 +96,7 @@ impl Client {
         }
     }
 
-    /// The problem of an answer that says that there were too many. Whoever uses this token asks
-    /// nothing more until that is over.
+    /// The problem of an answer that reports a limit. All users of this token pause until the limit ends.
     fn too_many(&self, reply: &Reply) -> Result<Option<Problem>, Problem> {
         if !is_limit(reply) {
             return Ok(None);
@@ -114,7 +114,7 @@ impl Client {
     }
 }
 
-/// Whether a good answer says that a limit was hit.
+/// Whether a successful answer reports a limit.
 fn is_limit(reply: &Reply) -> bool {
     let value: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
     let mut errors = value["errors"].as_array().into_iter().flatten();
@@ -124,7 +124,7 @@ fn is_limit(reply: &Reply) -> bool {
     })
 }
 
-/// The data of an answer, or what it complains about.
+/// The data of an answer, or the error that it contains.
 fn data(reply: &Reply, repo: &str) -> Result<Value, Problem> {
     let mut value: Value =
         serde_json::from_slice(&reply.body).map_err(|error| unreadable(repo, error))?;

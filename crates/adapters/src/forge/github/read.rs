@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 type Read<T> = Result<T, serde_json::Error>;
 
-/// A pull request with what only this adapter needs of it.
+/// A pull request with additional data for this adapter.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct PullDetails {
     pub(super) pull_request: PullRequest,
@@ -32,7 +32,7 @@ pub(super) fn pull(body: &[u8]) -> Read<PullDetails> {
     PullDetails::of(pull).map_err(serde::de::Error::custom)
 }
 
-/// One that lacks its commit or a branch is left out: it must not hide all others.
+/// Parses pull requests. One without a commit or a branch is left out, so that it does not hide the others.
 pub(super) fn pulls(body: &[u8]) -> Read<Vec<PullRequest>> {
     let pulls: Vec<Pull> = serde_json::from_slice(body)?;
     Ok(pulls
@@ -83,7 +83,7 @@ pub(super) fn reviews(body: &[u8]) -> Read<Vec<Comment>> {
         .collect())
 }
 
-/// The commit on the base that a merge made.
+/// The commit that a merge left on the base.
 pub(super) fn merged(body: &[u8]) -> Read<Option<CommitSha>> {
     #[derive(Deserialize)]
     struct Answer {
@@ -94,7 +94,7 @@ pub(super) fn merged(body: &[u8]) -> Read<Option<CommitSha>> {
         .map(|answer| answer.sha.as_deref().and_then(CommitSha::parse))
 }
 
-/// The word for what somebody may do.
+/// The name of a permission.
 pub(super) fn permission(body: &[u8]) -> Read<String> {
     #[derive(Deserialize)]
     struct Answer {

@@ -41,7 +41,7 @@ pub(super) fn statuses(body: &[u8]) -> Read<Listed<Check>> {
     })
 }
 
-/// Failures come before warnings: not all may be kept.
+/// Parses annotations, failures before warnings, because not all may be stored.
 pub(super) fn annotations(body: &[u8]) -> Read<Vec<Annotation>> {
     let mut all: Vec<RunAnnotation> = serde_json::from_slice(body)?;
     all.sort_by_key(|one| !one.is_failure());

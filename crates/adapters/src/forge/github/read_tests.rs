@@ -158,13 +158,13 @@ fn every_example_of_an_answer_that_is_read_is_understood() {
 fn an_odd_value_in_any_field_but_the_identity_is_read_as_not_said() {
     for example in examples() {
         let operation = example.operation.as_str();
-        // What makes the thing that thing: its id, where it belongs, its commit and
-        // branches; and the one word a permission or a verdict is.
+        // The fields that identify an object: its id, its parent, its commit and branches, and the
+        // value of a permission or verdict.
         let needed: &[&str] = match operation {
             "repos/get-collaborator-permission-level" => &["permission"],
             "repos/get-combined-status-for-ref" => &["statuses"],
             "checks/list-for-ref" => &["check_runs"],
-            // Their words are all that annotations have.
+            // Annotations contain nothing but their texts.
             "checks/list-annotations" => &["message", "title"],
             "pulls/merge" => &["sha"],
             "pulls/create-review" | "pulls/list-reviews" => {

@@ -6,10 +6,10 @@ use drive_core::time::{Timestamp, after};
 use serde_json::Value;
 use std::time::Duration;
 
-/// What GitHub asks for when it names a secondary limit without a time.
+/// The wait that GitHub asks for if it reports a secondary limit without a time.
 const UNNAMED_WAIT: Duration = Duration::from_secs(60);
 
-/// Until when a limit asks not to be called; `None` when no limit was hit.
+/// Until when a reached limit forbids requests; `None` if no limit was reached.
 pub(super) fn limited_until(reply: &Reply, now: Timestamp) -> Option<Timestamp> {
     if reply.status != 403 && reply.status != 429 {
         return None;
@@ -22,7 +22,7 @@ pub(super) fn limited_until(reply: &Reply, now: Timestamp) -> Option<Timestamp> 
     (secondary || reply.status == 429).then(|| after(now, UNNAMED_WAIT))
 }
 
-/// The end of a limit, where the answer names it.
+/// The end of a limit, if the answer contains it.
 pub(super) fn named_end(reply: &Reply, now: Timestamp) -> Option<Timestamp> {
     if let Some(seconds) = reply.number("retry-after") {
         return Some(after(now, Duration::from_secs(seconds)));
@@ -30,7 +30,7 @@ pub(super) fn named_end(reply: &Reply, now: Timestamp) -> Option<Timestamp> {
     if reply.number("x-ratelimit-remaining") != Some(0) {
         return None;
     }
-    // The reset is told by the forge's clock; the wait is measured on ours.
+    // The reset uses the forge's clock; the wait is measured with ours.
     let reset = i64::try_from(reply.number("x-ratelimit-reset")?).ok()?;
     let theirs = date(reply).unwrap_or(now);
     let wait = reset.saturating_sub(theirs.as_second()).max(1);
@@ -38,14 +38,14 @@ pub(super) fn named_end(reply: &Reply, now: Timestamp) -> Option<Timestamp> {
     Some(after(now, wait))
 }
 
-/// The forge's own time.
+/// The forge's time.
 pub(super) fn date(reply: &Reply) -> Option<Timestamp> {
     let text = reply.header("date")?;
     let parser = jiff::fmt::rfc2822::DateTimeParser::new();
     parser.parse_timestamp(text).ok()
 }
 
-/// The forge's own words.
+/// The forge's message.
 pub(super) fn message(reply: &Reply) -> String {
     let value: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
     let mut words = vec![value["message"].as_str().unwrap_or_default()];
@@ -57,7 +57,7 @@ pub(super) fn message(reply: &Reply) -> String {
     words.join("; ")
 }
 
-/// The problem of a token that must wait longer than a call may.
+/// The problem of a limit that ends later than a call may wait.
 pub(super) fn rate_limited(until: Timestamp) -> Problem {
     Problem::new(
         Kind::RateLimited,
@@ -66,7 +66,7 @@ pub(super) fn rate_limited(until: Timestamp) -> Problem {
     .hint("wait, or use a token of another account; `drive doctor` shows the remaining requests")
 }
 
-/// The problem of a token that has written as much as the forge takes.
+/// The problem of a token that has used up its writes.
 pub(super) fn writes_used_up(until: Timestamp) -> Problem {
     Problem::new(
         Kind::RateLimited,
@@ -105,7 +105,7 @@ pub(super) fn refused(reply: &Reply, repo: &str) -> Problem {
     }
 }
 
-/// Whether another attempt brings the same: the token cannot be had, or somebody wants to stop.
+/// Whether another attempt cannot succeed: the token is unavailable, or a stop was requested.
 pub(super) fn is_final(kind: Kind) -> bool {
     matches!(
         kind,
@@ -117,7 +117,7 @@ pub(super) fn is_final(kind: Kind) -> bool {
     )
 }
 
-/// The problem of an answer that makes no sense.
+/// The problem of an invalid answer.
 pub(super) fn unreadable(repo: &str, error: serde_json::Error) -> Problem {
     Problem::new(
         Kind::ForgeAnswer,

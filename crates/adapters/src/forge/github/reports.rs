@@ -1,4 +1,4 @@
-//! Drive's own check runs. Only GitHub Apps may write them: for every other token a status stands in.
+//! Drive's own check runs. Only GitHub Apps may write them; other tokens use a commit status instead.
 
 use super::client::{Act, Client, Written};
 use super::lists::Reading;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::cell::Cell;
 use ureq::http::Method;
 
-/// How many annotations one request may carry.
+/// How many annotations one request may contain.
 const ANNOTATIONS: usize = 50;
 /// The longest summary of a check run, in characters.
 const SUMMARY_CHARS: usize = 65_535;
@@ -35,7 +35,7 @@ impl Client {
         }
     }
 
-    /// Creates the check run, or changes the one that an earlier call created.
+    /// Creates the check run, or updates the one that an earlier call created.
     fn write_check_run(&self, sha: &CommitSha, report: &CheckReport<'_>) -> Result<(), Problem> {
         let found = Cell::new(None);
         self.once(
@@ -69,7 +69,7 @@ impl Client {
     }
 }
 
-/// Whether a check run already says what is reported.
+/// Whether a check run already shows this report.
 fn says(run: &RunRead, report: &CheckReport<'_>) -> bool {
     let state = match report.state {
         StatusState::Pending => CheckState::Pending,
@@ -84,7 +84,7 @@ fn run_body(report: &CheckReport<'_>) -> Value {
     let (status, conclusion) = match report.state {
         StatusState::Pending => ("in_progress", None),
         StatusState::Success => ("completed", Some("success")),
-        // A result that could not be determined is none to build on: it is red as well.
+        // A result that could not be determined must not be relied on, so it is red as well.
         StatusState::Failure | StatusState::Error => ("completed", Some("failure")),
     };
     let level = if report.state == StatusState::Success {

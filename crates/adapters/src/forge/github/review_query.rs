@@ -1,5 +1,5 @@
-//! Reviews, resolved threads and minimised comments: only GraphQL tells them, for many pull requests
-//! in one request.
+//! Reviews, resolved threads and minimised comments: only GraphQL reports them, for many pull
+//! requests in one request.
 
 use super::client::Client;
 use drive_core::forge::github::review_state;
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Pages of comments in one poll. More of them come with the next poll.
+/// How many pages of comments one poll reads. The next poll reads further ones.
 pub(super) const COMMENT_PAGES: usize = 20;
 
-/// The lists of a pull request that are read.
+/// The lists of a pull request that GraphQL reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum List {
     Reviews,
@@ -33,8 +33,8 @@ impl List {
         }
     }
 
-    /// What a page of it has. Of a thread fifty comments are asked for: a minimised one after them is
-    /// taken for one that is not.
+    /// The fields of a page. At most fifty comments of a thread are requested, so a later minimised
+    /// comment counts as not minimised.
     fn page(self) -> &'static str {
         match self {
             List::Reviews => {
@@ -55,12 +55,12 @@ impl List {
     }
 }
 
-/// What GraphQL tells of one pull request or several, and the forge's time when it was read.
+/// The data from GraphQL about pull requests, with the forge's time of the reading.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Reviews {
     pub(super) read_at: Timestamp,
     pub(super) comments: Vec<Comment>,
-    /// What was put aside. A resolved thread is named by its first comment.
+    /// Comments that were put aside. A resolved thread is identified by its first comment.
     #[serde(default)]
     asides: Vec<(CommentRef, Aside)>,
 }
@@ -71,7 +71,7 @@ impl Reviews {
         self.asides.extend(other.asides);
     }
 
-    /// Tells comments of the other lists what was put aside.
+    /// Marks comments of the other lists that were put aside.
     pub(super) fn put_aside(&self, comments: &mut [Comment]) {
         let asides: BTreeMap<CommentRef, Aside> = self.asides.iter().copied().collect();
         for comment in comments {
@@ -84,7 +84,7 @@ impl Reviews {
     }
 }
 
-/// A list whose next page is wanted: of which pull request, which list, before which cursor.
+/// A list whose next page must be read: the pull request, the list, and the cursor.
 type Wanted = (PrNumber, List, Value);
 
 impl Client {
@@ -196,7 +196,7 @@ fn query(wanted: &[Wanted]) -> String {
             "{alias}: pullRequest(number: {pr}) {{ {field}(last: 100{before}) {{ ...{field} }} }} "
         ));
     }
-    // A fragment that is not used is an error.
+    // GraphQL refuses unused fragments.
     let is_used = |list: &List| wanted.iter().any(|(_, one, _)| one == list);
     let used = List::ALL.into_iter().filter(is_used);
     let pages: String = used.map(List::page).collect();
@@ -206,7 +206,7 @@ fn query(wanted: &[Wanted]) -> String {
     )
 }
 
-/// A review as GraphQL tells it; `None` for pending ones and empty shells.
+/// A review from GraphQL; `None` for pending ones and empty shells.
 fn review(pr: PrNumber, node: &Value) -> Option<Comment> {
     let text = |name: &str| node[name].as_str().unwrap_or_default();
     let instant = |name: &str| text(name).parse::<Timestamp>().ok();
@@ -226,7 +226,7 @@ fn review(pr: PrNumber, node: &Value) -> Option<Comment> {
         },
         pr,
         author: Author {
-            // GraphQL leaves out the suffix that REST shows.
+            // GraphQL omits the suffix that REST shows.
             login: login.map(|login| {
                 if is_bot && !login.ends_with("[bot]") {
                     format!("{login}[bot]")

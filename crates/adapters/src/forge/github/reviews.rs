@@ -18,13 +18,13 @@ use ureq::http::Method;
 /// How many pages of threads or reviews are searched for one comment.
 const PAGES: usize = 20;
 
-/// The longest name of a place in a file that is shown.
+/// How many characters of a place in a file are shown.
 const PLACE_CHARS: usize = 300;
 
-/// One attempt at a review.
+/// The result of one attempt to post a review.
 enum Tried {
     Stands(Comment),
-    /// The diff does not reach some line.
+    /// A line is outside of the diff.
     LineRejected(Problem),
     Unknown(Problem),
 }
@@ -71,8 +71,8 @@ impl Client {
             .rest(&format!("pulls/{pr}/reviews?per_page=100"))
     }
 
-    /// GitHub refuses a whole review for one line outside the diff, so such remarks move into the
-    /// body; when it still refuses, all of them do.
+    /// Posts a review. GitHub refuses a whole review for one line outside of the diff, so such
+    /// remarks move into the body; if it still refuses, all remarks do.
     fn review_within_diff(
         &self,
         pr: PrNumber,
@@ -110,7 +110,7 @@ impl Client {
             visible.push_str(&format!("\n\n{place}: {}", remark.post.body));
         }
         if !outside.is_empty() {
-            // What was code in each text alone may be text in all of them together.
+            // Text that was code by itself may be plain text in the combined body.
             visible = inert::markdown(&visible, &Said::default());
         }
         let comments: Vec<Value> = inside
@@ -165,7 +165,7 @@ impl Client {
         )
     }
 
-    /// The thread that a line comment belongs to, and whether it is resolved: only GraphQL knows.
+    /// The thread of a line comment, and whether it is resolved; only GraphQL reports this.
     fn thread_of(&self, pr: PrNumber, comment: CommentRef) -> Result<(String, bool), Problem> {
         let first = self
             .line_notes(pr)?
@@ -184,7 +184,7 @@ impl Client {
         found.ok_or_else(|| comment_not_found(pr, comment))
     }
 
-    /// REST cannot edit a review or react to one; GraphQL can, by an id of its own.
+    /// The GraphQL id of a review: REST can neither edit a review nor react to one.
     fn review_node(&self, pr: PrNumber, review: CommentRef) -> Result<String, Problem> {
         let found = self.search(pr, "reviews", "id databaseId", |node| {
             let same = node["databaseId"].as_u64() == Some(review.id.get());
@@ -222,7 +222,7 @@ impl Client {
         self.set_by(mutation, &json!({"subjectId": id, "content": content}))
     }
 
-    /// A mutation that is the same however often it is done.
+    /// A mutation that has the same effect however often it is done.
     fn set_by(&self, mutation: &str, input: &Value) -> Result<(), Problem> {
         self.once(
             || Ok(None),
@@ -233,7 +233,7 @@ impl Client {
         )
     }
 
-    /// Goes through a connection of a pull request, newest page first, until something is found.
+    /// Searches a connection of a pull request, newest page first.
     fn search<T>(
         &self,
         pr: PrNumber,
@@ -268,7 +268,7 @@ impl Client {
     }
 }
 
-/// The first line that a remark is about.
+/// The first line of a remark.
 fn first_line(remark: &LineComment<'_>) -> u64 {
     remark.start_line.unwrap_or(remark.line)
 }

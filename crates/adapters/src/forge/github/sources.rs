@@ -16,10 +16,10 @@ use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The credential that the settings and the environment give; `None` where there is none.
+/// The credential from the settings and the environment; `None` if there is none.
 ///
-/// An app is not asked for its token yet, which would need the network. A stop that was asked for
-/// is an error: it says nothing about whether there is a token.
+/// An app's token is not requested yet, because that needs the network. A requested stop is an
+/// error, because it does not show whether there is a token.
 pub fn find_credential(
     settings: &ForgeSettings,
     environment: &Environment,
@@ -46,7 +46,7 @@ pub fn find_credential(
             environment: environment.clone(),
             runner: runner.clone(),
         };
-        // Each token may be another one, while the limits are those of one account.
+        // Each token may be a new one, but the limits belong to one account.
         let identity = hashed(&format!("{host} {:?}", source.command));
         let token = source.token(cancel)?;
         let credential = Credential::renewable(identity, Some(token), Box::new(source));
@@ -130,7 +130,7 @@ impl TokenSource for CommandSource {
     }
 }
 
-/// `gh auth token`.
+/// The source `gh auth token`.
 struct GhSource {
     environment: Environment,
     host: String,

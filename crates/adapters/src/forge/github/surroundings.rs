@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// Lets time pass. Tests let it pass at once.
+/// Waits. Tests replace it by a pause that returns immediately.
 pub trait Pause: Send + Sync {
-    /// Returns after this long, or once a stop is asked for.
+    /// Returns after this time, or when a stop is requested.
     fn pause(&self, wait: Duration, cancel: &CancelToken);
 }
 
@@ -33,20 +33,21 @@ impl Pause for ThreadPause {
 /// Everything that a client shares with the rest of drive.
 #[derive(Clone)]
 pub struct Surroundings {
-    /// Answers kept between runs.
+    /// Answers that are cached between runs.
     pub cache: Arc<dyn HttpCache>,
-    /// The budget of the token.
+    /// The budgets of tokens.
     pub budgets: Arc<dyn Budgets>,
-    /// Civil time.
+    /// The wall clock.
     pub clock: Arc<dyn Clock>,
-    /// How to wait.
+    /// The way to wait.
     pub pause: Arc<dyn Pause>,
-    /// A stop: asked for once nothing is tried again, asked for twice no answer is waited for.
+    /// The cancellation: after the first request nothing is retried, after the second no answer is
+    /// waited for.
     pub cancel: CancelToken,
 }
 
 impl Surroundings {
-    /// The machine's own time, and a memory shared with every process that uses `database`.
+    /// The machine's clock, and a cache that is shared by all processes that use `database`.
     pub fn of_machine(database: Arc<Database>) -> Self {
         let memory = Arc::new(SqliteForgeMemory::new(database));
         Self {

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use std::fmt;
 use std::time::Duration;
 
-/// What `gh` needs to find its own settings; nothing else reaches it.
+/// The variables that `gh` needs to find its settings; it gets no others.
 const GH_NEEDS: [&str; 5] = [
     "PATH",
     "HOME",
@@ -20,23 +20,23 @@ const GH_NEEDS: [&str; 5] = [
     "DBUS_SESSION_BUS_ADDRESS",
 ];
 
-/// How long `gh` may take: it only reads its own settings, or asks a keyring.
+/// How long `gh` may take: it only reads its settings or a keyring.
 const GH_WALL: Duration = Duration::from_secs(20);
 
-/// The source that a person knows as this command.
+/// The name of the source `gh`, for people.
 pub(super) const GH: &str = "`gh auth token`";
-/// The source that a person knows by its setting.
+/// The name of the source `forge.token_command`, for people.
 pub(super) const COMMAND: &str = "`forge.token_command`";
 
-/// More than any token has.
+/// More bytes than any token has.
 const TOKEN_BYTES: usize = 4096;
 
-/// A secret that proves who asks. It prints as dots.
+/// A secret token. It displays as dots.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
 impl Token {
-    /// A token from text; `None` for text that cannot be one.
+    /// Creates a token; `None` for text that cannot be one.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         let fits = !text.is_empty()
@@ -50,12 +50,12 @@ impl Token {
         format!("Bearer {}", self.0)
     }
 
-    /// Has it redacted from now on.
+    /// Makes the token known to `secrets`, so that it is redacted.
     pub(super) fn tell(&self, secrets: &SecretPolicy) {
         secrets.learn(&self.0);
     }
 
-    /// The prefix that tells what kind of token it is, such as `ghp`.
+    /// The prefix that shows the kind of the token, such as `ghp`.
     pub(super) fn kind(&self) -> &str {
         self.0.split('_').next().unwrap_or_default()
     }
@@ -65,7 +65,7 @@ impl Token {
         ("x-access-token".to_owned(), self.0.clone())
     }
 
-    /// A name for what belongs to this token, from which the token cannot be told.
+    /// An identifier of this token that does not reveal it.
     pub fn fingerprint(&self) -> String {
         let digest = Sha256::digest(self.0.as_bytes());
         digest[..16].iter().map(|b| format!("{b:02x}")).collect()
@@ -78,17 +78,17 @@ impl fmt::Debug for Token {
     }
 }
 
-/// A token, and where it was.
+/// A token and where it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundToken {
     /// The token.
     pub token: Token,
-    /// Its place, as a person is told.
+    /// Its source, for people.
     pub source: String,
 }
 
-/// The token from `token_env`, else `GH_TOKEN`, else `gh auth token`; `None` where there is none.
-/// A stop that was asked for is an error: it says nothing about whether there is one.
+/// The token from `token_env`, else `GH_TOKEN`, else `gh auth token`; `None` if there is none. A
+/// requested stop is an error, because it does not show whether there is a token.
 pub fn find_token(
     environment: &Environment,
     token_env: &str,
@@ -121,8 +121,7 @@ pub(super) fn in_variable(environment: &Environment, token_env: &str) -> Option<
     })
 }
 
-/// Asks `gh`. Whatever goes wrong there (not installed, not logged in, no answer) means that it
-/// has none.
+/// Runs `gh`. Any failure (not installed, not logged in, no answer) means that it has no token.
 pub(super) fn ask_gh(
     environment: &Environment,
     host: &str,
@@ -138,7 +137,7 @@ pub(super) fn ask_gh(
     printed(spec, runner, cancel).ok()
 }
 
-/// Asks `forge.token_command`. It is the user's own program, and gets the user's environment.
+/// Runs `forge.token_command`. It is the user's own program, and gets the user's environment.
 pub(super) fn ask_command(
     command: &[String],
     environment: &Environment,
@@ -169,8 +168,8 @@ fn no_token(why: &str) -> Problem {
     .hint("run the command yourself: it must print one token on one line, and nothing else")
 }
 
-/// The one line that a program prints, as a token, or why there is none. What it printed is never
-/// part of the reason.
+/// The token that a program prints as its only line, or why there is none. The reason never
+/// contains the output.
 fn printed(
     mut spec: CommandSpec,
     runner: &dyn ProcessRunner,

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use ureq::Agent;
 use ureq::http::{HeaderMap, Method, Request};
 
-/// How often one request may be sent on to another address.
+/// How many redirects one request may follow.
 const MOST_REDIRECTS: u32 = 3;
 
-/// How much one exchange may take.
+/// The limits of one exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// From the first byte sent to the last byte read.
@@ -31,10 +31,10 @@ impl Default for Bounds {
     }
 }
 
-/// How much longer than its deadline an exchange is waited for, should its own clock not end it.
+/// How much longer than its deadline an exchange may take before it is given up.
 const MARGIN: Duration = Duration::from_secs(5);
 
-/// Whether the proxy of the environment is used.
+/// Whether to use the proxy of the environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
     /// Through the proxy that the environment names, if any.
@@ -43,7 +43,7 @@ pub enum Route {
     Direct,
 }
 
-/// One request.
+/// A request.
 #[derive(Clone, Debug)]
 pub(super) struct Ask<'a> {
     pub(super) method: Method,
@@ -53,12 +53,12 @@ pub(super) struct Ask<'a> {
     pub(super) body: Option<Vec<u8>>,
 }
 
-/// The usual form of an answer.
+/// The usual media type of an answer.
 pub(super) const JSON: &str = "application/vnd.github+json";
-/// The text of a change.
+/// The media type of a diff.
 pub(super) const DIFF: &str = "application/vnd.github.diff";
 
-/// One answer, read whole.
+/// A complete answer.
 #[derive(Debug)]
 pub(super) struct Reply {
     pub(super) status: u16,
@@ -104,11 +104,11 @@ impl Transport {
         }
     }
 
-    /// Sends once. An error means that the answer is not known, not that nothing happened. Whoever
-    /// wants to stop at once does not wait for it: it comes to a thread that nobody listens to.
+    /// Sends a request once. An error means that the answer is unknown, not that nothing happened.
+    /// After an urgent stop request, this does not wait for the answer.
     ///
-    /// A repository that was renamed answers with its new address, and nothing has happened then:
-    /// the same request goes there, with the token only on the same server.
+    /// A renamed repository answers with its new address and does nothing else: the same request is
+    /// sent there, with the token only on the same server.
     pub(super) fn send(
         &self,
         ask: Ask<'_>,
@@ -161,8 +161,8 @@ impl Transport {
         self.carry_out(ask.url, self.exchange(ask, token)?, cancel)
     }
 
-    /// Reads the end of something that is kept elsewhere, without the token: at most the last
-    /// `keep` bytes of an answer of at most `most`.
+    /// Reads the end of something on another server, without the token: at most the last `keep`
+    /// bytes of an answer of at most `most` bytes.
     pub(super) fn get_elsewhere(
         &self,
         url: &str,
@@ -233,12 +233,12 @@ impl Transport {
     }
 }
 
-/// One request on its way, with everything it needs.
+/// A request that is being sent, with everything it needs.
 struct Exchange {
     agent: Agent,
     request: Request<Option<Vec<u8>>>,
     body_bytes: u64,
-    /// How much of the answer's end is kept; `None` keeps all of it.
+    /// How many bytes of the answer's end are kept; `None` keeps everything.
     keep: Option<usize>,
 }
 
@@ -263,7 +263,7 @@ impl Exchange {
     }
 }
 
-/// The last `keep` bytes.
+/// Reads everything and returns the last `keep` bytes.
 fn read_end(mut reader: impl Read, keep: usize) -> std::io::Result<Vec<u8>> {
     let (mut end, mut chunk) = (Vec::new(), [0; 16 * 1024]);
     loop {
@@ -295,7 +295,7 @@ fn too_late(url: &str) -> Problem {
 
 const TRY_AGAIN: &str = "check the network and `forge.api_url`; drive retries";
 
-/// The new address of what is not at `url` any more, on the same server.
+/// The new address on the same server, if the answer is a redirect.
 fn moved_to(reply: &Reply, url: &str) -> Option<String> {
     if !matches!(reply.status, 301 | 302 | 307 | 308) {
         return None;

@@ -1,4 +1,4 @@
-//! Waits for the forge: its limits, its pauses and turns to write.
+//! Waits for the forge: its limits, its pauses, and turns for writes.
 
 use super::client::Client;
 use super::refusal::{rate_limited, writes_used_up};
@@ -9,13 +9,13 @@ use drive_engine::CancelToken;
 use drive_engine::cancel::Urgency;
 use std::time::Duration;
 
-/// How soon a writer that found no turn asks again: well before the last booked one is over.
+/// How soon a writer that got no turn asks again: well before the last booked one is over.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
-/// A wait that a first request to stop does not end: about the pace of writes.
+/// A wait that a first stop request does not end: about the interval between writes.
 const SHORT_WAIT: Duration = Duration::from_secs(3);
 
 impl Client {
-    /// Makes everybody who uses this token wait, then waits.
+    /// Makes all users of this token pause, then waits.
     pub(super) fn pause_all(&self, until: Timestamp) -> Result<(), Problem> {
         if let Some(mut budget) = self.budget()? {
             budget.paused_until = Some(until);
@@ -33,18 +33,18 @@ impl Client {
         }
     }
 
-    /// When the next write is sent, if nobody would call that a moment.
+    /// When the next write will be sent, if that is more than a moment ahead.
     pub(super) fn writes_wait_until(&self) -> Option<Timestamp> {
         let now = self.now();
         let budgets = &self.around.budgets;
-        // Whoever cannot read the budget now finds out when it writes.
+        // If the budget cannot be read now, the write itself will report that.
         let turn = budgets.next_write(self.credential.identity(), now).ok();
         let paused = self.budget().ok().flatten().and_then(|it| it.paused_until);
         let until = turn.max(paused)?;
         (until > after(now, SHORT_WAIT)).then_some(until)
     }
 
-    /// Waits for its turn to write. Who comes when many turns are booked asks again for a while.
+    /// Waits for a turn to write. If many turns are booked, it asks again for a while.
     pub(super) fn await_write(&self) -> Result<(), Problem> {
         let (mut waited, patience) = (Duration::ZERO, after(self.now(), rate_limit::LONGEST_WAIT));
         loop {
@@ -79,8 +79,8 @@ impl Client {
         }
     }
 
-    /// Waits for a turn that is close even after a first request to stop: a run that was stopped still
-    /// says so on its pull request. A longer wait ends.
+    /// Waits for a near turn even after a first stop request, because a stopped run still posts
+    /// that on its pull request. A longer wait ends.
     fn pause_for_turn(&self, wait: Duration) -> Result<(), Problem> {
         let is_short = wait <= SHORT_WAIT;
         let cancel = CancelToken::new();

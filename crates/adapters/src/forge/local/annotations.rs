@@ -1,4 +1,4 @@
-//! Annotations of comments and commits: reactions, statuses, resolved threads; permissions of people.
+//! Annotations of comments and commits: reactions, statuses, resolved threads; and people's permissions.
 
 use super::LocalForge;
 use super::sql_text::SqlText;
@@ -9,7 +9,7 @@ use drive_core::ids::CommentId;
 use drive_engine::ports::{CommitStatus, Reaction, StatusState};
 use rusqlite::OptionalExtension;
 
-/// A login in lower case: logins are compared without case.
+/// A login in lowercase, because logins are compared without case.
 pub(super) fn folded(login: &str) -> String {
     login.to_lowercase()
 }
@@ -42,7 +42,7 @@ impl LocalForge {
         })
     }
 
-    /// The statuses of a commit as its checks.
+    /// The statuses of a commit, as checks.
     pub(super) fn load_checks(&self, sha: &str) -> Result<Vec<Check>, Problem> {
         self.read(|tx| {
             tx.prepare_cached(
@@ -95,7 +95,8 @@ impl LocalForge {
         .map(|resolved| resolved.unwrap_or(false))
     }
 
-    /// The user of this machine may do everything; anybody else is a stranger.
+    /// The permission of a login. The user of this machine may do everything; anybody else has no
+    /// permission unless one is set.
     pub(super) fn permission_of(&self, login: &str) -> Result<Permission, Problem> {
         let login = folded(login);
         if login == folded(self.user()) {
@@ -154,7 +155,7 @@ impl LocalForge {
         Ok(())
     }
 
-    /// Resolves the thread whose first comment this is.
+    /// Resolves the thread that begins with this comment.
     pub(super) fn resolve_thread(&self, first: CommentId) -> Result<(), Problem> {
         self.write(|tx| {
             tx.execute(

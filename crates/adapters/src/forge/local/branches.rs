@@ -12,14 +12,14 @@ use drive_core::forge::PrState;
 use drive_core::ids::{BranchName, CommitSha};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Merge commits searched for the one that merged a branch.
+/// How many merge commits are searched for the one that merged a branch.
 const MERGES_READ: &str = "--max-count=10000";
 
-/// New commits of a base searched for a manual squash merge. A pull request whose squash lies deeper
-/// stays open.
+/// How many new commits of a base are searched for a manual squash merge. If the squash is older,
+/// its pull request stays open.
 const SQUASHES_TRIED: &str = "--max-count=20";
 
-/// Most branch names passed to one git call.
+/// How many branch names are passed to one git call.
 const MOST_NAMES: usize = 50;
 
 /// How the branches of an open pull request changed.
@@ -27,7 +27,7 @@ const MOST_NAMES: usize = 50;
 enum BranchChange {
     /// Its head or base moved.
     Moved { head: CommitSha, base: CommitSha },
-    /// Its head is in the base now.
+    /// The base now contains its head.
     Merged {
         head: CommitSha,
         commit: Option<CommitSha>,
@@ -57,12 +57,12 @@ impl LocalForge {
             .map(|mut tips| tips.remove(branch))
     }
 
-    /// The commits branches point at; those that do not exist are left out.
+    /// The commits of these branches; missing branches are left out.
     fn tips(
         &self,
         branches: BTreeSet<&BranchName>,
     ) -> Result<BTreeMap<BranchName, CommitSha>, Problem> {
-        // Git holds every branch against every name: of many names it is asked for all branches.
+        // Git compares every branch with every name, so for many names all branches are read.
         let names: Vec<String> = if branches.len() > MOST_NAMES {
             vec!["refs/heads/".to_owned()]
         } else {
@@ -93,8 +93,8 @@ impl LocalForge {
         if (head, base) == (last_head, last_base) {
             return Ok(None);
         }
-        // A branch that was reset to the base is in the base too; but then what it held before is
-        // not, and nothing was merged.
+        // A branch that was reset to its base is also contained in it; but then the base lacks its
+        // earlier head, and nothing was merged.
         let merged = base != last_base
             && self.is_in(head, base)?
             && (head == last_head || self.is_in(last_head, base)?);
@@ -157,7 +157,7 @@ impl LocalForge {
         Ok(())
     }
 
-    /// Whether a commit is part of another's history. One that is gone is part of nothing.
+    /// Whether a commit is part of another's history. A missing commit is not.
     pub(super) fn is_in(&self, commit: &str, of: &str) -> Result<bool, Problem> {
         let answer = self
             .objects()
@@ -166,7 +166,7 @@ impl LocalForge {
         Ok(answer.code == 0)
     }
 
-    /// The commit on the base that brought a head in: its merge, or itself after a fast-forward.
+    /// The commit on the base that contains a head: its merge, or the head itself after a fast-forward.
     fn merge_of(&self, head: &CommitSha, base: &CommitSha) -> Result<Option<CommitSha>, Problem> {
         let answer = self
             .objects()
@@ -193,9 +193,9 @@ impl LocalForge {
         })
     }
 
-    /// The new commit on the base that holds exactly what merging the head into its parent gives:
-    /// the head squashed by hand, or the last of its commits picked one by one. Whatever was changed
-    /// on the way, such as a conflict resolved, proves nothing.
+    /// The new commit on the base with exactly the result of merging the head into its parent: the
+    /// head was squashed manually, or its last commit was cherry-picked. A commit with further
+    /// changes, such as a resolved conflict, proves nothing.
     fn squash_of(&self, head: &str, old: &str, base: &str) -> Result<Option<CommitSha>, Problem> {
         if self.is_in(head, base)? || !self.exists(head)? {
             return Ok(None);

@@ -13,7 +13,7 @@ const COLUMNS: &str = "id, pr, surface, author, is_bot, body, path, line, commit
                         WHERE first.repository = local_comments.repository \
                         AND first.id = coalesce(local_comments.in_reply_to, local_comments.id))";
 
-/// A comment to write down.
+/// A comment to store.
 #[derive(Clone, Debug)]
 pub(super) struct NewComment<'a> {
     pub(super) pr: PrNumber,
@@ -25,7 +25,7 @@ pub(super) struct NewComment<'a> {
     pub(super) in_reply_to: Option<CommentId>,
     pub(super) review_id: Option<CommentId>,
     pub(super) verdict: Option<ReviewState>,
-    /// The commit a review was given on.
+    /// The commit that a review is about.
     pub(super) commit: Option<&'a str>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Spot {
 }
 
 impl<'a> NewComment<'a> {
-    /// A comment in the conversation, to which the rest may be added.
+    /// A comment in the conversation; further fields can be added.
     pub(super) fn new(pr: PrNumber, surface: Surface, author: &'a Author, body: &'a str) -> Self {
         Self {
             pr,
@@ -56,7 +56,7 @@ impl<'a> NewComment<'a> {
 }
 
 impl LocalForge {
-    /// Every comment of a pull request, oldest first, each on the line where it stands now.
+    /// All comments of a pull request, oldest first, with their current lines.
     pub fn comments(&self, pr: PrNumber) -> Result<Vec<Comment>, Problem> {
         self.refresh()?;
         self.require_pull(pr)?;
@@ -65,7 +65,7 @@ impl LocalForge {
         Ok(comments)
     }
 
-    /// Comments under a condition. `?1` is the repository, the values come after it.
+    /// Comments that meet a condition. `?1` is the repository; the values follow it.
     pub(super) fn load_comments(
         &self,
         tx: &Transaction<'_>,
@@ -82,7 +82,7 @@ impl LocalForge {
         tx.prepare_cached(&sql)?.query_map(&*all, read)?.collect()
     }
 
-    /// Writes a comment down under the next number.
+    /// Stores a comment under the next number.
     pub(super) fn insert_comment(
         &self,
         tx: &Transaction<'_>,
@@ -124,8 +124,8 @@ impl LocalForge {
         })
     }
 
-    /// Replaces a comment's text: a new version, later than the one before. Its marker stays unless there
-    /// is another.
+    /// Replaces a comment's text with a new version that is later than the old one. Its marker
+    /// stays unless a new one is given.
     pub(super) fn rewrite_comment(
         &self,
         pr: PrNumber,
@@ -156,7 +156,7 @@ impl LocalForge {
         }
     }
 
-    /// The comment a marker was posted with.
+    /// The comment with this marker.
     pub(super) fn marked(
         &self,
         tx: &Transaction<'_>,
@@ -167,7 +167,7 @@ impl LocalForge {
             .map(|mut found| found.pop())
     }
 
-    /// One comment by its number, or a problem that names those there are.
+    /// A comment by its number; the problem for an unknown one lists the existing ones.
     pub(super) fn require_comment(&self, pr: PrNumber, id: CommentId) -> Result<Comment, Problem> {
         let found = self.read(|tx| {
             self.load_comments(tx, "pr = ?2 AND id = ?3", "id", &[&pr.get(), &id.get()])

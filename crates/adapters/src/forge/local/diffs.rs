@@ -8,7 +8,7 @@ use drive_core::forge::{Comment, LineOrigin, Surface};
 use drive_core::ids::{CommitSha, PrNumber};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A diff in the one form the reader knows, whatever the user's settings.
+/// The arguments for a diff in the only form that the parser knows, whatever the user's settings.
 const FORM: [&str; 7] = [
     "diff",
     "--no-color",
@@ -20,7 +20,7 @@ const FORM: [&str; 7] = [
 ];
 
 impl LocalForge {
-    /// What a pull request changes at a commit, against where it left its base.
+    /// The changes of a pull request at a commit, compared with where it left its base.
     pub(super) fn changes(&self, row: &PullRow, head: &str) -> Result<Vec<FileDiff>, Problem> {
         let answer = self
             .contents()
@@ -32,8 +32,8 @@ impl LocalForge {
         Ok(parse_diff(&String::from_utf8_lossy(&answer.stdout)))
     }
 
-    /// Puts each inline comment on the line where its text stands in the head; on none once the
-    /// line was changed.
+    /// Updates each inline comment to the line where its text is in the head; a comment on a
+    /// changed line gets no line.
     pub(super) fn follow_lines(&self, comments: &mut [Comment]) -> Result<(), Problem> {
         let numbers: BTreeSet<PrNumber> = comments.iter().map(|comment| comment.pr).collect();
         let mut heads = BTreeMap::new();
@@ -84,7 +84,7 @@ impl LocalForge {
         Ok(())
     }
 
-    /// What a pull request changed in a file at a commit, as text; empty when the commit is gone.
+    /// The changes of a pull request to a file at a commit, as text; empty if the commit is gone.
     fn file_diff(&self, pr: PrNumber, commit: &str, path: &str) -> Result<String, Problem> {
         let base = self.require_pull(pr)?.base_sha;
         let answer = self
@@ -98,7 +98,7 @@ impl LocalForge {
         Ok(String::from_utf8_lossy(&answer.stdout).into_owned())
     }
 
-    /// What changed between two commits; `None` when one of them is gone.
+    /// The changes between two commits; `None` if one of them is gone.
     fn between(&self, from: &str, to: &str) -> Result<Option<Vec<FileDiff>>, Problem> {
         let answer = self
             .contents()

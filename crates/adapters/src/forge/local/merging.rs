@@ -13,22 +13,22 @@ use drive_engine::ports::{GoAhead, MergeOutcome};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Conflicting files named in a refusal.
+/// How many conflicting files a refusal lists.
 const CONFLICTS_NAMED: usize = 5;
 
-/// How often the list of work trees is asked for.
+/// How often the list of worktrees is requested.
 const LIST_RACES: usize = 20;
 
-/// How long one merge waits for another of the same repository.
+/// How long one merge waits for another merge in the same repository.
 const MERGE_WAIT: Duration = Duration::from_secs(120);
 
-/// How often a merge is tried while people move its base by hand.
+/// How often a merge is tried while people move its base manually.
 const MERGE_TRIES: usize = 5;
 
-/// What one try to merge came to.
+/// The result of one attempt to merge.
 enum Attempt {
     Ended(MergeOutcome),
-    /// The base is not where it was read: the next try starts from there.
+    /// The base moved since it was read; the next attempt starts from there.
     BaseMoved,
 }
 
@@ -38,32 +38,32 @@ impl Attempt {
     }
 }
 
-/// What merging two commits gives.
+/// The result of merging two commits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Trial {
-    /// This tree.
+    /// The merged tree.
     Clean(String),
-    /// These files cannot be merged.
+    /// These files conflict.
     Conflicts(Vec<String>),
-    /// They share no commit.
+    /// The commits have no common history.
     Unrelated,
 }
 
-/// What is merged, and into what.
+/// The conditions of a merge.
 #[derive(Clone, Copy, Debug)]
 pub struct MergeTerms<'a> {
-    /// The head as it is expected.
+    /// The expected head.
     pub head: &'a CommitSha,
-    /// The base as it is expected; any, where it is not given.
+    /// The expected base; `None` accepts any.
     pub base: Option<&'a CommitSha>,
-    /// The tree that must come out; any, where it is not given.
+    /// The expected tree; `None` accepts any.
     pub tree: Option<&'a TreeSha>,
-    /// A line for the message of the merge.
+    /// A line for the merge message.
     pub note: Option<&'a str>,
 }
 
 impl LocalForge {
-    /// Whether the head can be merged into its base as both stand now.
+    /// Whether the current head can be merged into its current base.
     pub(super) fn mergeable(&self, row: &PullRow) -> Result<bool, Problem> {
         let Some(base) = self.tip(&row.base)? else {
             return Ok(false);
@@ -74,8 +74,8 @@ impl LocalForge {
         })
     }
 
-    /// Merges, one pull request of the repository at a time: two merges at once would find each
-    /// other's half-updated checkout.
+    /// Merges one pull request of the repository at a time: a second merge would find the checkout
+    /// half-updated.
     pub fn merge_as(
         &self,
         pr: PrNumber,
@@ -131,7 +131,7 @@ impl LocalForge {
             )));
         };
         if base != row.base_sha && self.is_in(&row.head_sha, &base)? {
-            // Somebody merged it by hand between two reads: the next read finds that.
+            // Somebody merged it manually between two reads; the next read finds that.
             return Ok(Attempt::BaseMoved);
         }
         if terms.base.is_some_and(|expected| **expected != *base) {
@@ -185,14 +185,15 @@ impl LocalForge {
         }
     }
 
-    /// The newest commit that two have in common.
+    /// The newest common commit of two commits.
     pub(super) fn meeting(&self, base: &str, head: &str) -> Result<Option<String>, Problem> {
         self.objects()
             .args(["merge-base", "--end-of-options", base, head])
             .optional_line()
     }
 
-    /// Moves the base to the merge, if it is still where it was; a reason if that must not be.
+    /// Moves the base to the merge, if it is still at the expected commit. Returns a reason if it
+    /// must not move.
     fn land(&self, row: &PullRow, old: &str, new: &str) -> Result<Option<String>, Problem> {
         match self.checkouts_of(&row.base)?.as_slice() {
             [] => self.move_ref(row, old, new),
@@ -215,8 +216,8 @@ impl LocalForge {
         Ok((moved.code != 0).then(|| base_moved(row)))
     }
 
-    /// Lets the checkout follow as a fast-forward does: branch, index and files together, and
-    /// nothing of the user's overwritten.
+    /// Updates the checkout as a fast-forward does: branch, index and files together, without
+    /// overwriting the user's changes.
     fn move_checkout(
         &self,
         row: &PullRow,
@@ -242,7 +243,7 @@ impl LocalForge {
         if moved.code == 0 {
             return Ok(None);
         }
-        // Either the base moved meanwhile, or an untracked file is in the way; git changed nothing.
+        // Either the base moved meanwhile, or an untracked file is in the way. Git changed nothing.
         Ok(Some(format!(
             "cannot update the checkout of `{}` at `{}`: {}",
             row.base,
@@ -284,8 +285,8 @@ impl LocalForge {
         }))
     }
 
-    /// Whether a checkout has changes to tracked files. Untracked ones are in nobody's way until a
-    /// merge brings a file of the same name, which git refuses by itself.
+    /// Whether a checkout has changes to tracked files. Untracked files matter only if the merge
+    /// adds a file of the same name, which git refuses by itself.
     fn has_changes(&self, location: &Location) -> Result<bool, Problem> {
         let status = self
             .git
@@ -297,7 +298,7 @@ impl LocalForge {
         Ok(!status.stdout.is_empty())
     }
 
-    /// The work trees in which a branch is checked out.
+    /// The worktrees in which a branch is checked out.
     fn checkouts_of(&self, branch: &BranchName) -> Result<Vec<PathBuf>, Problem> {
         let answer = self.list_checkouts()?;
         let wanted = format!("branch {}", branch.full());
@@ -313,7 +314,8 @@ impl LocalForge {
         Ok(checkouts)
     }
 
-    /// Git gives up on its list where a work tree is being added at that moment, and is asked again.
+    /// Lists the worktrees. Git gives up if a worktree is being added at that moment, so the call
+    /// is repeated.
     fn list_checkouts(&self) -> Result<Answer, Problem> {
         let list = || {
             let list = ["worktree", "list", "--porcelain", "-z"];

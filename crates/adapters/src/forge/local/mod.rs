@@ -1,10 +1,9 @@
 //! The local forge: pull requests over the plain local repository, in drive's own database.
 //!
-//! It needs no account and no network. Branches stay in git and are read from there before every
-//! operation; the database holds what git cannot. `pulls` and `comments` are the rows,
-//! `annotations` belong to them, `branches` updates them from git, `diffs` finds lines in a diff,
-//! `merging` makes the merge commit, `operations` serves `drive pr`, and `port` implements the
-//! engine's port.
+//! It needs no account and no network. Branches remain in git and are read from there before every operation;
+//! the database stores what git cannot. `pulls` and `comments` are the rows, `annotations` belong to them,
+//! `branches` updates them from git, `diffs` finds lines in a diff, `merging` makes the merge commit,
+//! `operations` serves `drive pr`, and `port` implements the engine's port.
 
 mod annotations;
 mod branches;
@@ -32,7 +31,7 @@ use rusqlite::{OptionalExtension, Transaction};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The name under which drive itself posts. No person: what it says never sets an agent to work.
+/// The name under which drive posts. It is no person, so its comments never start work.
 const ACCOUNT: &str = "drive";
 
 /// The forge of one local repository.
@@ -46,7 +45,7 @@ pub struct LocalForge {
 }
 
 impl LocalForge {
-    /// The forge of the repository whose shared git folder this is. Nothing needs to be set up.
+    /// The forge of the repository with this shared git directory. It needs no set-up.
     pub fn open(
         database: Arc<Database>,
         git: Git,
@@ -65,7 +64,7 @@ impl LocalForge {
         })
     }
 
-    /// The person at this machine, as git knows them.
+    /// The user of this machine, according to git.
     pub fn user(&self) -> &str {
         &self.user
     }
@@ -83,7 +82,7 @@ impl LocalForge {
             .call(Place::Checkout(&self.git_dir), Touches::Objects)
     }
 
-    /// A git call that reads contents: no program a repository names is run.
+    /// A git call that reads file contents; it runs no program that a repository names.
     fn contents(&self) -> Call<'_> {
         self.git
             .call(Place::Checkout(&self.git_dir), Touches::Files)
@@ -105,8 +104,8 @@ impl LocalForge {
             .write(|tx| work(tx).map_err(|error| self.database.problem(error)))
     }
 
-    /// The instant of a change: later than every earlier one of this repository, whatever the clock
-    /// does and whichever process asks.
+    /// The time of a change. It is later than every earlier change of this repository, whatever the
+    /// clock shows and whichever process asks.
     fn tick(&self, tx: &Transaction<'_>) -> rusqlite::Result<i64> {
         tx.query_row(
             "UPDATE local_repositories SET changed_at = max(changed_at + 1, ?2) WHERE id = ?1
@@ -142,7 +141,7 @@ fn require_repository(database: &Database, git_dir: &Path) -> Result<i64, Proble
         return Ok(id);
     }
     database.write(|tx| {
-        // Naming it again returns it, should another process have been faster.
+        // If another process was faster, this returns its row.
         tx.query_row(
             "INSERT INTO local_repositories (git_dir) VALUES (?1)
              ON CONFLICT (git_dir) DO UPDATE SET git_dir = excluded.git_dir RETURNING id",
@@ -153,13 +152,13 @@ fn require_repository(database: &Database, git_dir: &Path) -> Result<i64, Proble
     })
 }
 
-/// The pull requests of a repository that was moved are those of its new place, unless it has some.
+/// Moves the pull requests of a repository to its new place, unless there are pull requests already.
 pub fn relocate(database: &Database, from: &Path, to: &Path) -> Result<(), Problem> {
     let (Some(from), Some(to)) = (from.to_str(), to.to_str()) else {
         return Ok(());
     };
     database.write(|tx| {
-        // A command in the new place may have come first; what it left is empty.
+        // A command in the new place may have created an empty row.
         tx.execute(
             "DELETE FROM local_repositories WHERE git_dir = ?1
              AND id NOT IN (SELECT repository FROM local_pull_requests)

@@ -1,4 +1,4 @@
-//! Operations of `drive pr`: what a person does to a pull request from the command line.
+//! Operations of `drive pr`: people's actions on a pull request from the command line.
 
 use super::annotations::folded;
 use super::comments::{NewComment, Spot};
@@ -16,23 +16,23 @@ pub struct PersonalComment<'a> {
     pub author: Option<&'a str>,
     /// Markdown text.
     pub body: &'a str,
-    /// Where it is posted.
+    /// The place of the comment.
     pub target: CommentTarget<'a>,
 }
 
-/// Where a comment is posted.
+/// The place of a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommentTarget<'a> {
-    /// Into the conversation.
+    /// In the conversation.
     Conversation,
-    /// Onto a line of the diff.
+    /// On a line of the diff.
     Line {
         /// The file, relative to the root.
         path: &'a str,
         /// Line in the new version of the file, counted from one.
         line: u64,
     },
-    /// An answer to a comment: in its thread where it has one, else in the conversation.
+    /// In reply to a comment: in its thread if it has one, else in the conversation.
     Reply {
         /// The comment.
         to: CommentId,
@@ -176,8 +176,8 @@ impl LocalForge {
         Ok(())
     }
 
-    /// The author of a command. The user of this machine gets admin permission; a name that was given
-    /// gets none, so that trust can be tried without a second account.
+    /// The author of a command. The user of this machine gets admin permission; a name given on the
+    /// command line gets none, so that trust can be tested without a second account.
     fn person(&self, name: Option<&str>) -> Result<Author, Problem> {
         let name = name.unwrap_or(self.user()).trim();
         if name.is_empty() || name.chars().any(char::is_control) {
@@ -195,7 +195,7 @@ impl LocalForge {
             .hint("pass `--as` with another name"));
         }
         if folded(name) == folded(self.user()) {
-            // The comments of an earlier `user.name` stay those of the same user.
+            // Comments under an earlier `user.name` still belong to the same user.
             self.set_permission(name, Permission::Admin)?;
         }
         Ok(Author {

@@ -60,7 +60,7 @@ impl Forge for LocalForge {
         self.refresh()?;
         let from = since.0.map_or(i64::MIN, |at| at.as_microsecond());
         let watched: BTreeSet<PrNumber> = watched.iter().copied().collect();
-        // One view of the database: the cursor covers exactly what was read under it.
+        // One view of the database is read, so that the cursor covers exactly its contents.
         let (mut comments, rows, next) = self.read(|tx| {
             let comments = self.load_comments(tx, "updated_at > ?2", "updated_at", &[&from])?;
             let rows = self.load_rows(tx, "updated_at > ?2", &[&from])?;
@@ -89,7 +89,7 @@ impl Forge for LocalForge {
         Ok(approval::standing(&reviews))
     }
 
-    /// Nothing is required here: the local forge has no rules.
+    /// Reads the checks. None is required, because the local forge has no rules.
     fn checks(&self, pr: PrNumber, head: &CommitSha) -> Result<Checks, Problem> {
         self.require_pull(pr)?;
         Ok(Checks::new(
@@ -246,7 +246,7 @@ impl PullRequests for LocalForge {
 }
 
 impl LocalForge {
-    /// Writes a post down unless its marker already stands.
+    /// Stores a post, unless its marker exists already.
     fn post_once(
         &self,
         tx: &Transaction<'_>,
@@ -278,7 +278,7 @@ impl LocalForge {
     }
 }
 
-/// A branch that is not there.
+/// The problem of a missing branch.
 pub fn no_such_branch(name: &str) -> Problem {
     Problem::new(
         Kind::BranchNotFound,
@@ -295,12 +295,12 @@ fn posted(comment: CommentRef) -> Posted {
     Posted { comment, url: None }
 }
 
-/// Where a remark stands: here one has no other line.
+/// The line of a remark, which is a single one here.
 fn first_line(remark: &LineComment<'_>) -> u64 {
     remark.start_line.unwrap_or(remark.line)
 }
 
-/// A remark that no line can carry is read in the body.
+/// The body, followed by the remarks that no line can hold.
 fn with_remarks(body: &str, remarks: &[&LineComment<'_>]) -> String {
     let mut text = body.trim_end().to_owned();
     for remark in remarks {

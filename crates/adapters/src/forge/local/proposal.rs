@@ -1,4 +1,4 @@
-//! Opens a pull request with defaults for whatever a person does not specify.
+//! Opens a pull request with defaults for everything that a person does not specify.
 
 use super::LocalForge;
 use crate::git::usual_bases;
@@ -6,14 +6,14 @@ use drive_core::ids::BranchName;
 use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::NewPullRequest;
 
-/// What a person says about the pull request they want. The rest is read from git.
+/// A person's wishes for a pull request. The rest is read from git.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
     /// The branch with the work.
     pub branch: BranchName,
-    /// Where it goes; the remote's default branch, `main` or `master` when `None`.
+    /// The base branch; `None` uses the remote's default branch, `main` or `master`.
     pub base: Option<BranchName>,
-    /// Its title; the subject of the newest commit when `None`.
+    /// Its title; `None` uses the subject of the newest commit.
     pub title: Option<String>,
     /// The description.
     pub body: String,
@@ -42,7 +42,7 @@ impl LocalForge {
         })
     }
 
-    /// What is proposed must add something to its base, and have grown out of the same history.
+    /// Refuses a pull request without new commits, or whose history is unrelated to its base.
     pub(super) fn require_commits(
         &self,
         new: &NewPullRequest,

@@ -8,13 +8,13 @@ use drive_core::problem::{Kind, Problem};
 use drive_engine::ports::NewPullRequest;
 use rusqlite::{Row, ToSql, Transaction};
 
-/// Numbers named in an error before the list is cut.
+/// How many numbers an error lists.
 const LISTED: usize = 10;
 
 const COLUMNS: &str = "number, title, body, state, draft, branch, base, head_sha, base_sha, \
                        merge_sha, updated_at";
 
-/// One pull request as it stands in the database.
+/// A pull request as stored in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PullRow {
     pub(super) number: PrNumber,
@@ -52,7 +52,7 @@ impl PullRow {
 }
 
 impl LocalForge {
-    /// Every pull request, oldest first, in step with the branches.
+    /// All pull requests, oldest first, updated from the branches.
     pub fn list(&self) -> Result<Vec<PullRequest>, Problem> {
         self.refresh()?;
         let rows = self.read(|tx| self.load_rows(tx, "TRUE", &[]))?;
@@ -97,7 +97,7 @@ impl LocalForge {
         })
     }
 
-    /// One row, or a problem that names those there are.
+    /// One row; the problem for an unknown number lists the existing ones.
     pub(super) fn require_pull(&self, number: PrNumber) -> Result<PullRow, Problem> {
         let row = self
             .read(|tx| self.load_rows(tx, "number = ?2", &[&number.get()]))?
@@ -113,7 +113,7 @@ impl LocalForge {
             .map(|mut rows| rows.pop())
     }
 
-    /// Rows by number. `?1` is the repository, the values come after it.
+    /// Rows by number. `?1` is the repository; the values follow it.
     pub(super) fn load_rows(
         &self,
         tx: &Transaction<'_>,
@@ -131,7 +131,7 @@ impl LocalForge {
             .collect()
     }
 
-    /// Sets one column of a pull request that stands in a state; says whether it stood there.
+    /// Sets one column of a pull request if it is in this state. Returns whether it was.
     pub(super) fn set_while(
         &self,
         number: PrNumber,
@@ -152,7 +152,7 @@ impl LocalForge {
         })
     }
 
-    /// What the engine sees of a row. Whether it can be merged is asked of git, elsewhere.
+    /// The pull request of a row. Git tells elsewhere whether it can be merged.
     pub(super) fn pull_request(&self, row: PullRow) -> PullRequest {
         PullRequest {
             url: self.url(row.number),

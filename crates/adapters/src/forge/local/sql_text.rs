@@ -5,13 +5,13 @@ use drive_core::ids::{BranchName, CommitSha};
 use drive_engine::ports::{Reaction, StatusState};
 use rusqlite::types::Type;
 
-/// An enum stored as text that never changes.
+/// An enum that is stored as text. The text of a value never changes.
 pub(super) trait SqlText: Copy + Sized + 'static {
     const ALL: &'static [Self];
 
     fn sql_text(self) -> &'static str;
 
-    /// Parses a column; unknown text means that the database is damaged.
+    /// Parses a column; an unknown text means that the database is damaged.
     fn from_sql_text(column: usize, text: &str) -> rusqlite::Result<Self> {
         let found = Self::ALL.iter().find(|value| value.sql_text() == text);
         found.copied().ok_or_else(|| {
@@ -21,14 +21,14 @@ pub(super) trait SqlText: Copy + Sized + 'static {
     }
 }
 
-/// Parses a column that names a branch; a name that git refuses means that the database is damaged.
+/// Parses a column with a branch; a name that git refuses means that the database is damaged.
 pub(super) fn branch_from_sql(column: usize, text: &str) -> rusqlite::Result<BranchName> {
     BranchName::parse(text).map_err(|problem| {
         rusqlite::Error::FromSqlConversionFailure(column, Type::Text, problem.into())
     })
 }
 
-/// Parses a column that names a commit; anything but a full id means that the database is damaged.
+/// Parses a column with a commit; anything but a full id means that the database is damaged.
 pub(super) fn sha_from_sql(column: usize, text: &str) -> rusqlite::Result<CommitSha> {
     CommitSha::parse(text).ok_or_else(|| {
         let error = format!("`{text}` is not the id of a commit");

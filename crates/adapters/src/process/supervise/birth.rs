@@ -13,7 +13,7 @@ use std::io::{self, PipeWriter, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
-/// The init, as its supervisor knows it.
+/// The init, as seen by its supervisor.
 pub(super) struct Init {
     pub(super) mark: ProcessMark,
     pub(super) channel: UnixStream,
@@ -26,14 +26,14 @@ pub(super) struct Outputs {
     pub(super) stderr: PipeWriter,
 }
 
-/// Tries the wanted namespaces: for root first without, for others only with a user namespace, and
-/// at last none at all. Returns why there are none, when there are none.
+/// Tries the wanted namespaces: as root first without a user namespace, otherwise only with one,
+/// and finally none at all. Returns why there are none, if so.
 pub(super) fn bear(
     request: &Request,
     caps_processes: bool,
     outputs: &Outputs,
 ) -> io::Result<(Init, Option<String>)> {
-    // A network namespace has a list of its own.
+    // A network namespace has its own list of them.
     let sockets = if request.is_confined() {
         listening_sockets()
     } else {
@@ -41,7 +41,7 @@ pub(super) fn bear(
     };
     let users = unused_users(request);
     let start = |namespaces: i32| {
-        // In a user namespace of its own, root's files are out of reach for idmapped mounts.
+        // In a new user namespace, idmapped mounts cannot reach root's files.
         let users = users.as_ref().filter(|_| namespaces & namespace::USER == 0);
         let outside = Outside {
             sockets: &sockets,
@@ -68,7 +68,7 @@ pub(super) fn bear(
     Ok((start(0)?, refused))
 }
 
-/// What the kernel's answer to a new namespace means.
+/// Explains the kernel's refusal of a new namespace.
 fn why_refused(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::ENOSPC) => "user namespaces are switched off (user.max_user_namespaces)".into(),
@@ -92,7 +92,7 @@ fn wanted_namespaces(request: &Request) -> i32 {
     if request.is_confined() && on(LayerName::IpcNamespace) {
         wanted |= namespace::IPC;
     }
-    // Hosts have names in files of the tree's own root.
+    // Host names are files of the tree's own root.
     let has_names = request.reach.is_nothing() || (request.is_confined() && on(LayerName::View));
     if request.network == NetworkAccess::Off && on(LayerName::Network) && has_names {
         wanted |= namespace::NETWORK;
@@ -112,7 +112,8 @@ fn try_bear(
         namespaces,
         caps_processes,
     };
-    // Duplicated before the fork, so that a failed attempt leaves the originals for the next one.
+    // The ends are duplicated before the fork, so that a failed attempt leaves the originals for
+    // the next one.
     let ends = InitEnds {
         supervisor: inner,
         stdout: outputs.stdout.try_clone()?,
@@ -140,18 +141,18 @@ fn try_bear(
 }
 
 impl Init {
-    /// One control byte; a dead init is noticed elsewhere.
+    /// Sends one control byte. A dead init is detected elsewhere.
     pub(super) fn order(&mut self, byte: u8) {
         let _ = self.channel.write_all(&[byte]);
     }
 
-    /// Lets it set its layers up.
+    /// Lets the init set up its layers.
     pub(super) fn set_up(&mut self) {
         self.order(control::SET_UP);
     }
 }
 
-/// The tree keeps its user: ids are the same inside and outside. Root may map all of them.
+/// Maps the user to itself, so that ids are the same inside and outside. Root may map all of them.
 fn map_users(pid: i32) -> io::Result<()> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     if user == 0 && put(pid, "uid_map", "0 0 4294967295").is_ok() {
@@ -162,8 +163,8 @@ fn map_users(pid: i32) -> io::Result<()> {
     put(pid, "gid_map", &format!("{group} {group} 1"))
 }
 
-/// A user namespace for a tree of root's that maps its users to ids that nobody has, so that it owns
-/// no file of root's; `None` for others, and where it cannot be made.
+/// For a tree started by root, a user namespace that maps its users to unused ids, so that it owns
+/// no files of root. `None` for other users, or if it cannot be made.
 fn unused_users(request: &Request) -> Option<OwnedFd> {
     let is_asked = request.is_confined() && !request.without.contains(&LayerName::OwnUser);
     if !is_asked || !geteuid().is_root() {

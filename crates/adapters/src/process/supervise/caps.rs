@@ -6,14 +6,14 @@ use super::watch::{COUNTERS, POLL, Watch};
 use drive_core::process::{DiskBound, LeaderEnd};
 use std::time::{Duration, Instant};
 
-/// How often memory is checked while the tree is far below its cap: too little time to get there in between. A
-/// fork bomb is not that patient.
+/// The poll interval while the tree is far below its memory limit: too short to reach it in
+/// between. A fork bomb is faster.
 const RELAXED_POLL: Duration = Duration::from_millis(60);
-/// How often real shares of memory are added up, which is costly.
+/// The interval at which real shares of memory are added up, which is costly.
 const SHARES: Duration = Duration::from_millis(500);
 
 impl Watch<'_> {
-    /// Looks at what the tree uses, when it is time to, and ends it where that is too much.
+    /// Samples what the tree uses, if it is time, and ends the tree if it exceeds a limit.
     pub(super) fn sample(&mut self, now: Instant) {
         if now < self.next_sample {
             return;
@@ -38,7 +38,7 @@ impl Watch<'_> {
         let suspicious = memory_cap.is_some_and(|cap| resident > cap);
         if suspicious || shares_due {
             self.next_shares = now + SHARES;
-            // Resident sizes count shared pages once for each process; shares do not.
+            // Resident sizes count shared pages once per process; shares do not.
             let shares: u64 = tree.iter().map(|stat| procfs::share_bytes(stat.mark)).sum();
             self.sampled_bytes = self.sampled_bytes.max(shares);
             self.seen.memory |= memory_cap.is_some_and(|cap| shares > cap);
@@ -52,8 +52,8 @@ impl Watch<'_> {
         }
     }
 
-    /// A leader that failed by itself may have met a limit of what is written: the kernel ends a program
-    /// whose file gets too large, or tells it so, and its parent says no more than that it failed.
+    /// Finds out whether a leader that failed by itself reached a disk limit: the kernel ends a program whose
+    /// file gets too large, or returns an error to it, and its parent only reports a failure.
     pub(super) fn explain_failure(&mut self, end: LeaderEnd) {
         let Some(disk) = self.disk.as_ref().filter(|_| end != LeaderEnd::Exited(0)) else {
             return;
@@ -63,7 +63,7 @@ impl Watch<'_> {
         self.seen.disk = largest.map(DiskBound::Bytes).or_else(|| disk.count());
     }
 
-    /// What the kernel counted.
+    /// Reads the kernel's counters.
     pub(super) fn read_counters(&mut self) {
         let used = self.groups.used_bytes().unwrap_or(0);
         self.sampled_bytes = self.sampled_bytes.max(used);

@@ -22,26 +22,26 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// What the child says before it is the program; after a successful start it says nothing more.
+/// An event of the child before it executes its program. After a successful start there are no more.
 #[derive(Serialize, Deserialize)]
 pub(super) enum ChildEvent {
-    /// Its layers are in force; these are not.
+    /// Its layers are in force, except for these.
     Ready(Vec<(LayerName, String)>),
     /// A step failed.
     Failed {
-        /// Which one, naming its object.
+        /// The step, with the name of its object.
         step: String,
-        /// What the kernel said.
+        /// The kernel's error number.
         errno: i32,
     },
-    /// The kernel refused the program.
+    /// The kernel refused to execute the program.
     Refused {
-        /// What it said.
+        /// The kernel's error number.
         errno: i32,
     },
 }
 
-/// The descriptors the child starts with.
+/// The descriptors with which the child starts.
 pub(super) struct ChildEnds {
     pub(super) stdout: PipeWriter,
     pub(super) stderr: PipeWriter,
@@ -49,19 +49,19 @@ pub(super) struct ChildEnds {
     pub(super) events: PipeWriter,
 }
 
-/// What was decided about it before the fork.
+/// Decisions about the child that were made before the fork.
 pub(super) struct ChildLayers<'a> {
-    /// The users that a child of root's becomes the first of.
+    /// The user namespace that a child of root enters as its first user.
     pub(super) users: Option<&'a OwnedFd>,
-    /// A bound on its processes that the kernel holds, for want of a control group.
+    /// A limit on its processes that the kernel enforces, if there is no control group.
     pub(super) process_rlimit: Option<u64>,
-    /// Whether it has a root of its own, with only what the request names.
+    /// Whether it has its own root, with only the requested files.
     pub(super) has_root: bool,
-    /// Whether its network is its own, in which no proxy can be reached: the relay goes through it.
+    /// Whether it has its own network, which cannot reach a proxy, so that the relay uses the proxy.
     pub(super) own_network: bool,
 }
 
-/// Never returns: it becomes the program, or ends.
+/// Becomes the program, or ends; never returns.
 pub(super) fn become_program(
     request: &Request,
     layers: &ChildLayers<'_>,
@@ -103,7 +103,7 @@ fn execute(request: &Request, layers: &ChildLayers<'_>) -> io::Error {
                 .filter(|(key, _)| !layers.own_network || !is_proxy(key))
                 .map(|(key, value)| {
                     let is_tmp = request.tmp.as_ref().is_some_and(|tmp| tmp == value);
-                    // A path of a socket has 107 bytes, and state directories can be deep.
+                    // The path of a socket has at most 107 bytes, and state directories can be deep.
                     let is_short = layers.has_root && is_tmp;
                     (key, if is_short { OsStr::new(TMP) } else { value })
                 }),
@@ -126,15 +126,16 @@ fn prepare(request: &Request, layers: &ChildLayers<'_>, ends: &ChildEnds) -> Ste
         move |error: rustix::io::Errno| (name, io::Error::from(error))
     };
     setsid().map_err(step("start a session"))?;
-    // Before it changes its user, after which `/proc/self` is not its own until it executes.
+    // This comes before the change of the user: after it, `/proc/self` belongs to the process again
+    // only once it executes.
     prefer_for_memory_kill();
     rustix::process::chdir(&request.cwd)
         .map_err(step(&format!("enter folder `{}`", request.cwd.display())))?;
     if let Some(users) = layers.users {
         sys::become_first_user(users).map_err(|e| ("change its user".to_owned(), e))?;
     }
-    // The thread that forked it is its parent's only one, so this fires with that process. A change
-    // of the user would take it back.
+    // The parent has only the thread that forked this process, so the signal is sent when the
+    // parent ends. A change of the user would reset it.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(step("follow its parent"))?;
     rustix::stdio::dup2_stdout(&ends.stdout).map_err(step("connect stdout"))?;
     rustix::stdio::dup2_stderr(&ends.stderr).map_err(step("connect stderr"))?;
@@ -164,15 +165,15 @@ fn prepare(request: &Request, layers: &ChildLayers<'_>, ends: &ChildEnds) -> Ste
     Ok(missing)
 }
 
-/// When memory runs out, the kernel should choose the tree and not its supervisor.
+/// Makes the kernel choose the tree, not its supervisor, when memory runs out.
 fn prefer_for_memory_kill() {
     if let Ok(mut file) = File::options().write(true).open("/proc/self/oom_score_adj") {
         let _ = file.write_all(b"500");
     }
 }
 
-/// Takes every capability away for good, also what a program of root's would get back by being
-/// executed. An ordinary user has those of its own user namespace to lose.
+/// Permanently removes every capability, including those that a program of root would get back when
+/// it is executed. An ordinary user only has those of its own user namespace.
 fn give_up_privileges(request: &Request, layers: &ChildLayers<'_>) -> Missing {
     let mut missing = Vec::new();
     if !request.is_confined() {
@@ -191,7 +192,7 @@ fn give_up_privileges(request: &Request, layers: &ChildLayers<'_>) -> Missing {
             all.remove(capability);
         }
     }
-    // Both need a capability, which an ordinary user without a namespace does not have to lose.
+    // Both need a capability, which an ordinary user without a namespace does not have.
     let _ = set_capabilities_secure_bits(
         CapabilitiesSecureBits::NO_ROOT
             | CapabilitiesSecureBits::NO_ROOT_LOCKED

@@ -1,6 +1,6 @@
-//! Disk limits of a process tree. Quotas need privileges, so a thread counts what the tree's folders
-//! gained, and watches the free space on their disks: a walk over many files must not hold up output or
-//! a timeout.
+//! Disk limits of a process tree. Quotas need privileges, so a thread counts what is new in the
+//! tree's folders, and watches the free space on their disks. It is a thread because walking many
+//! files must not delay output or a timeout.
 
 use super::super::wire::Request;
 use drive_core::process::{DiskBound, LayerName};
@@ -16,34 +16,34 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often the room on the disks is looked at: 16 µs each time.
+/// How often the free space of the disks is read, which takes 16 µs.
 const ROOM: Duration = Duration::from_secs(1);
 /// How often the files are counted: 40 ms for 30,000 of them.
 const COUNT: Duration = Duration::from_secs(5);
-/// A count may take this part of a core at most.
+/// A count may use at most this part of a core.
 const REST: u32 = 10;
-/// What stays free on any disk, where it is not more than a hundredth of it.
+/// The space that stays free on any disk, unless a hundredth of the disk is less.
 const FREE_BYTES: u64 = 512 << 20;
-/// The levels of folders that a count keeps open, besides the outermost one.
+/// The number of nested folders that a count keeps open, besides the outermost one.
 const OPEN: usize = 64;
 const FOLDER: OFlags = OFlags::DIRECTORY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// The limit of the size of one file.
+/// The size limit of a single file.
 pub(super) fn largest_file(request: &Request) -> Option<u64> {
     let is_on = !request.without.contains(&LayerName::DiskLimit);
     request.limits.disk_bytes.filter(|_| is_on)
 }
 
-/// The watch over what one tree writes.
+/// Watches what one tree writes.
 pub(super) struct DiskWatch {
     meter: Arc<Meter>,
     reached: Arc<OnceLock<DiskBound>>,
 }
 
 impl DiskWatch {
-    /// Starts to count, before the tree writes anything; `None` where nothing is limited.
+    /// Starts to count, before the tree writes anything. `None` without limits.
     pub(super) fn start(request: &Request) -> io::Result<Option<Self>> {
         let limits = &request.limits;
         let is_limited = limits.disk_bytes.is_some() || limits.files.is_some();
@@ -63,12 +63,12 @@ impl DiskWatch {
         Ok(Some(watch))
     }
 
-    /// The limit that was reached.
+    /// The limit that was reached, if any.
     pub(super) fn reached(&self) -> Option<DiskBound> {
         self.reached.get().copied()
     }
 
-    /// Counts now: a program that fails because of a limit fails before the next count.
+    /// Counts now: a program that fails because of a limit fails before the next regular count.
     pub(super) fn count(&self) -> Option<DiskBound> {
         self.reached().or_else(|| self.meter.count())
     }
@@ -79,8 +79,8 @@ struct Meter {
     disks: Vec<Room>,
     bytes: Option<u64>,
     files: Option<u64>,
-    /// What was changed before belongs to somebody else. Nobody in the tree can set this time of a
-    /// file, which is read from the same coarse clock.
+    /// Older changes belong to others. No process in the tree can set this time of a file; it is
+    /// read from the same coarse clock.
     since: (i64, i64),
 }
 
@@ -103,7 +103,7 @@ impl Meter {
         }
     }
 
-    /// Goes on until a limit is reached.
+    /// Watches until a limit is reached.
     fn watch(&self) -> DiskBound {
         let mut counted = Instant::now();
         let mut rest = Duration::ZERO;
@@ -113,7 +113,7 @@ impl Meter {
             if let Some(bound) = self.disks.iter().find_map(Room::is_short) {
                 return bound;
             }
-            // What others write counts here as well: it only brings a count forward.
+            // Writes of other processes count here as well, which only causes an earlier count.
             let left = self.left();
             let gone = |of: fn(&Left) -> u64, limit: Option<u64>| {
                 limit.is_some_and(|limit| of(&before).saturating_sub(of(&left)) > limit / 4)
@@ -151,9 +151,9 @@ impl Meter {
             .find_map(|folder| self.count_below(folder, &mut seen))
     }
 
-    /// Only some levels stay open: folders that are nested deeply enough would use up the descriptors,
-    /// and the count would see nothing below. A folder is opened by its name in the one above, so that
-    /// no path is too long.
+    /// Counts below a folder. Only some levels are kept open: deep nesting would otherwise use up
+    /// the descriptors, and hide everything below. A folder is opened by its name in its parent, so
+    /// that no path is too long.
     fn count_below(&self, folder: &Path, seen: &mut Seen) -> Option<DiskBound> {
         let root = openat(CWD, folder, FOLDER, Mode::empty()).ok()?;
         let device = fstat(&root).ok()?.st_dev;
@@ -191,7 +191,7 @@ impl Meter {
         }
     }
 
-    /// Counts what is new in one folder, and adds the folders in it to `below`.
+    /// Counts what is new in one folder, and adds its subfolders to `below`.
     fn count_in(
         &self,
         here: &OwnedFd,
@@ -231,18 +231,18 @@ impl Meter {
     }
 }
 
-/// A folder whose content is being counted.
+/// A folder whose contents are being counted.
 struct Level {
     name: CString,
-    /// `None` while the count is far below.
+    /// `None` while the count is far below it.
     open: Option<OwnedFd>,
     id: Option<(u64, u64)>,
-    /// Folders in it that are to be counted.
+    /// Its subfolders that are not counted yet.
     below: Vec<CString>,
 }
 
-/// Opens the last level again, from the folder in it that was counted last, or by the names from the
-/// outermost one where that folder was moved meanwhile.
+/// Opens the last level again: as parent of the folder in it that was counted last, or, if that one
+/// was moved, by the names from the outermost folder.
 fn reopen(levels: &mut [Level], last: Option<&OwnedFd>) {
     let Some((level, above)) = levels.split_last_mut() else {
         return;
@@ -271,12 +271,12 @@ fn identity(folder: &OwnedFd) -> Option<(u64, u64)> {
     fstat(folder).ok().map(|stat| (stat.st_dev, stat.st_ino))
 }
 
-/// What a count has found so far.
+/// What a count found so far.
 #[derive(Default)]
 struct Seen {
     bytes: u64,
     files: u64,
-    /// Files with several names that are counted.
+    /// Files with several names that were counted already.
     linked: HashSet<(u64, u64)>,
 }
 
@@ -286,7 +286,7 @@ struct Left {
     files: u64,
 }
 
-/// One disk, and what has to stay free on it.
+/// A disk, and the space that must stay free on it.
 struct Room {
     folder: PathBuf,
     bytes: u64,
@@ -294,7 +294,7 @@ struct Room {
 }
 
 impl Room {
-    /// On a disk that is nearly full already, half of what is left.
+    /// For a disk that is nearly full already, half of the rest must stay free.
     fn new(folder: &Path) -> Option<Self> {
         let disk = rustix::fs::statvfs(folder).ok()?;
         let hundredth = disk.f_blocks.saturating_mul(disk.f_frsize) / 100;
@@ -327,19 +327,19 @@ fn free_bytes(disk: &StatVfs) -> u64 {
     disk.f_bavail.saturating_mul(disk.f_frsize)
 }
 
-/// The folders that the tree can write, each once.
+/// The folders that the tree can write, without nested ones.
 fn outermost(request: &Request) -> Vec<PathBuf> {
     let folders = match &request.writes {
         Writes::Only(folders) => folders.as_slice(),
-        // It may write anywhere; most of it will be here.
+        // It may write anywhere, but will mostly write here.
         Writes::Anywhere => std::slice::from_ref(&request.cwd),
     };
     let layers = request.layered.iter().map(|folder| &folder.layer);
     let named = folders.iter().chain(&request.tmp).chain(layers);
-    // Everything is set up by now, the private layers too.
+    // At this point everything is set up, including the private layers.
     let mut real: Vec<PathBuf> = named.filter_map(|path| path.canonicalize().ok()).collect();
     real.sort();
-    // A folder sorts before what is in it.
+    // A folder sorts before its contents.
     let mut outermost: Vec<PathBuf> = Vec::new();
     for path in real {
         if !outermost.iter().any(|outer| path.starts_with(outer)) {
@@ -362,7 +362,7 @@ mod tests {
         let comb = tempfile::tempdir().unwrap();
         let mut at = openat(CWD, comb.path(), FOLDER, Mode::empty()).unwrap();
         for _ in 0..DEPTH {
-            // Whichever is read first, another one is left in the folder above.
+            // Whichever is read first, the folder above has others left.
             for name in ["a", "b", "c"] {
                 mkdirat(&at, name, Mode::RWXU).unwrap();
             }

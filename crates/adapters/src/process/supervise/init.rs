@@ -1,6 +1,6 @@
-//! The first process of the tree: sets the layers up, forks the child, reaps everything, and counts
-//! as long as somebody is left. It runs between the supervisor and the child, so that neither the
-//! child nor the end of a namespace can take the supervisor along.
+//! The first process of the tree: sets up the layers, forks the child, reaps all processes, and
+//! runs until the tree is empty. It stands between the supervisor and the child, so that neither
+//! the child nor the end of a namespace can take the supervisor down.
 
 use super::super::sys::{self, Forked, Reap, UNUSED, exit_now, reap};
 use super::super::wire::{Request, control, read_json, write_json};
@@ -20,47 +20,47 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What the init tells its supervisor.
+/// A message from the init to its supervisor.
 #[derive(Serialize, Deserialize)]
 pub(super) enum InitEvent {
     /// The child waits at its gate; these layers are missing.
     Ready(Vec<(LayerName, String)>),
-    /// It could not be set up.
+    /// The tree could not be set up.
     Failed {
         /// The step that failed.
         step: String,
-        /// What the kernel said, 0 for nothing.
+        /// The kernel's error number; 0 if there is none.
         errno: i32,
     },
-    /// The kernel refused the program.
+    /// The kernel refused to execute the program.
     Refused {
-        /// What it said.
+        /// The kernel's error number.
         errno: i32,
     },
     /// The leader has ended.
     LeaderEnded(LeaderEnd),
 }
 
-/// What the init starts with.
+/// The descriptors with which the init starts.
 pub(super) struct InitEnds {
     pub(super) supervisor: UnixStream,
     pub(super) stdout: PipeWriter,
     pub(super) stderr: PipeWriter,
 }
 
-/// Which namespaces it was born into, and what the control groups already hold.
+/// The namespaces it was started in, and the limits that the control groups already enforce.
 #[derive(Clone, Copy)]
 pub(super) struct Birth {
     pub(super) namespaces: i32,
     pub(super) caps_processes: bool,
 }
 
-/// What was found out and made before the tree left the machine's namespaces.
+/// Facts and objects that were prepared before the tree left the machine's namespaces.
 #[derive(Clone, Copy)]
 pub(super) struct Outside<'a> {
-    /// Where servers listen.
+    /// The paths of listening sockets.
     pub(super) sockets: &'a [PathBuf],
-    /// The user namespace that a tree of root's gets.
+    /// The user namespace of a tree that root starts.
     pub(super) users: Option<&'a OwnedFd>,
 }
 
@@ -70,7 +70,7 @@ impl Birth {
     }
 }
 
-/// Never returns: ends when the tree is empty.
+/// Runs the init until the tree is empty, and ends the process; never returns.
 pub(super) fn init_main(
     request: &Request,
     birth: Birth,
@@ -119,8 +119,8 @@ fn set_up(
     stderr: PipeWriter,
 ) -> Result<(Tree, Missing), Failure> {
     let step = |name: &'static str| move |error: io::Error| (name.to_owned(), error);
-    // Without a supervisor the tree has to go. The end of a namespace's first process is the end of
-    // all others; anywhere else this process has to live on until it has killed them.
+    // The tree must end with its supervisor. If this process is the first one of a namespace, its
+    // end kills all others; otherwise it must live until it has killed them.
     if birth.has(namespace::PID) {
         set_parent_process_death_signal(Some(Signal::KILL))
             .map_err(|e| ("follow the supervisor".to_owned(), e.into()))?;
@@ -131,7 +131,7 @@ fn set_up(
     let own_network = network.missing.is_none();
     missing.extend(network.missing.map(|why| (LayerName::Network, why)));
     if birth.has(namespace::USER) && request.is_confined() {
-        // Of this namespace alone. The filter of system calls refuses them too.
+        // This limits only the own namespace. The filter of system calls refuses them too.
         let _ = sys::allow_no_user_namespaces();
     }
     let (has_root, users) = view_files(request, birth, outside, &network.files, &mut missing);
@@ -140,7 +140,7 @@ fn set_up(
         return Err(("name its hosts".to_owned(), io::Error::other(why)));
     }
     if users.is_some() {
-        // Else nobody in the tree could open `/dev/stdout`.
+        // Otherwise no process in the tree could open `/dev/stdout`.
         for end in [stdout.as_fd(), stderr.as_fd(), rustix::stdio::stdin()] {
             give_to_tree(end).map_err(step("hand the streams over"))?;
         }
@@ -191,14 +191,14 @@ fn set_up(
     Ok((tree, missing))
 }
 
-/// The input is the child's alone: as long as somebody else holds it, its writer cannot learn that
-/// the child is gone.
+/// Closes the input, which belongs to the child alone: while another process holds it, its writer
+/// cannot notice that the child ended.
 pub(super) fn release_stdin() -> io::Result<()> {
     let null = std::fs::File::open("/dev/null")?;
     Ok(rustix::stdio::dup2_stdin(&null)?)
 }
 
-/// Pipes belong to whoever made them.
+/// Gives a pipe to the tree's user: pipes belong to the user who created them.
 fn give_to_tree(end: BorrowedFd<'_>) -> io::Result<()> {
     let kind = FileType::from_raw_mode(fstat(end)?.st_mode);
     if kind == FileType::Fifo {
@@ -208,8 +208,8 @@ fn give_to_tree(end: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the tree its own view of the files; returns whether it has a root of its own, and the users
-/// whose folders it holds.
+/// Gives the tree its own view of the files. Returns whether it has its own root, and the users
+/// whose folders it contains.
 fn view_files<'a>(
     request: &Request,
     birth: Birth,
@@ -235,7 +235,7 @@ fn view_files<'a>(
         return (false, None);
     }
     let enter = |users| {
-        // The folders of the new root are for the tree, whose user may be another one.
+        // The folders of the new root are for the tree, whose user may be a different one.
         let callers = umask(Mode::WGRP | Mode::WOTH);
         let entered = mounts::enter_root(request, outside.sockets, users, names, owns_pids);
         umask(callers);
@@ -244,7 +244,7 @@ fn view_files<'a>(
     let entered = detached.and_then(|()| match outside.users.map(|users| enter(Some(users))) {
         Some(Ok(done)) => Ok((done, outside.users)),
         Some(Err(error)) => {
-            // Not every file system can show other owners.
+            // Not every file system supports mapped owners.
             missing.push((LayerName::OwnUser, error.to_string()));
             Ok((enter(None)?, None))
         }
@@ -265,14 +265,14 @@ fn view_files<'a>(
 
 /// The network of the tree.
 struct Network {
-    /// Why it is the machine's.
+    /// Why the tree uses the machine's network instead.
     missing: Option<String>,
-    /// The files with the names of the hosts it reaches.
+    /// The files with the names of the reachable hosts.
     files: Vec<(&'static str, String)>,
 }
 
-/// Sets the own network up and hands the sockets of its hosts out. The supervisor waits for them
-/// where hosts are named, so it hears even that there are none.
+/// Sets up the own network, and passes the sockets of its hosts to the supervisor. If hosts are
+/// named, the supervisor waits for the sockets, so an empty list is sent too.
 fn own_network(
     request: &Request,
     birth: Birth,
@@ -294,7 +294,7 @@ fn own_network(
         let bound = if missing.is_none() {
             files.extend(names.files(&rustix::system::uname().nodename().to_string_lossy()));
             if request.reach.is_nothing() {
-                // Hosts that the user gave addresses of the loopback keep them.
+                // Hosts to which the user gave loopback addresses keep them.
                 files.retain(|(path, _)| *path != "/etc/hosts");
             }
             relay::bind(&names)
@@ -308,14 +308,14 @@ fn own_network(
     Ok(Network { missing, files })
 }
 
-/// In an own user namespace the kernel counts the processes of this tree alone. One more than the
-/// cap and our own init, so that the count that is polled can be seen to exceed it.
+/// The process limit of the child. In an own user namespace the kernel counts only the processes of this
+/// tree. The init and one more are added, so that polling can detect that the limit was exceeded.
 fn process_rlimit(request: &Request, birth: Birth, has_users: bool) -> Option<u64> {
     let cap = request.limits.processes?;
     ((has_users || birth.has(namespace::USER)) && !birth.caps_processes).then(|| u64::from(cap) + 2)
 }
 
-/// The running tree, seen from its first process.
+/// The running tree, as seen by its first process.
 struct Tree {
     child: i32,
     owns_namespace: bool,
@@ -326,7 +326,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// Reaps, and does what the supervisor says, until nobody is left.
+    /// Reaps processes and follows the supervisor's orders until the tree is empty.
     fn keep(mut self, mut supervisor: UnixStream) {
         loop {
             if self.reap_all(&mut supervisor) {
@@ -349,7 +349,8 @@ impl Tree {
         }
     }
 
-    /// Whether the tree is empty: with every orphan coming here, no child means no descendant.
+    /// Reaps ended processes. Returns whether the tree is empty: every orphan becomes a child of
+    /// this process, so without children there are no descendants.
     fn reap_all(&mut self, supervisor: &mut UnixStream) -> bool {
         loop {
             match reap(None) {
@@ -383,7 +384,7 @@ impl Tree {
         ready
     }
 
-    /// The child's last word: a refused program, or the end of file that a started one leaves.
+    /// Reads the child's final message: a refused program, or the end of file after a successful start.
     fn hear_child(&mut self, supervisor: &mut UnixStream) {
         let Some(mut events) = self.events.take() else {
             return;

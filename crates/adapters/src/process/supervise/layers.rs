@@ -1,5 +1,5 @@
-//! Shared folders with a private layer over them, such as the caches of package managers: an overlay
-//! inside the mount namespace of a tree, which nobody outside sees and which ends with it.
+//! Shared folders with a private layer on top, such as the caches of package managers: an overlay
+//! inside the mount namespace of a tree, which is invisible outside and ends with the tree.
 
 use super::super::sys::{self, UNUSED, attribute};
 use super::super::wire::Request;
@@ -17,16 +17,16 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
-/// Where the parts of an overlay are while it is mounted.
+/// Where the parts of an overlay are visible while it is mounted.
 const PARTS: &str = "/run/layers";
 /// The parts of a layer on disk.
 const UPPER: &str = "upper";
 const WORK: &str = "work";
 
-/// Opens a folder of the new root, made where it is missing.
+/// Opens a folder of the new root, and creates it if it is missing.
 type MakeFolder<'a> = dyn Fn(&Path) -> io::Result<OwnedFd> + 'a;
 
-/// The folders, taken from the old root before it is covered.
+/// The folders, opened in the old root before it is covered.
 pub(super) struct Layers {
     folders: Vec<Parts>,
     problems: Vec<String>,
@@ -41,7 +41,7 @@ struct Parts {
 }
 
 impl Layers {
-    /// Never fails as a whole: work without a cache is slow, and that is all.
+    /// Opens the folders. Never fails as a whole: without a cache, work is only slower.
     pub(super) fn open(request: &Request, users: Option<&OwnedFd>) -> Self {
         let is_on = !request.without.contains(&LayerName::Caches);
         let mut all = Self {
@@ -57,8 +57,7 @@ impl Layers {
         all
     }
 
-    /// Puts the folders in their places in a root that is mounted at `base`, or says why not all of
-    /// them are there.
+    /// Mounts the folders in a root that is mounted at `base`, or returns why some are missing.
     pub(super) fn place(mut self, base: &Path, folder: &MakeFolder<'_>) -> Result<(), String> {
         for (number, parts) in self.folders.into_iter().enumerate() {
             let name = parts.name.clone();
@@ -109,7 +108,7 @@ impl Parts {
         let mounted = self.layer.and_then(|tree| {
             attach(&tree, &folder(&layer)?)?;
             let mounted = overlay(&seen(&lower), &seen(&layer));
-            // It holds its parts by itself.
+            // The overlay itself keeps its parts in use.
             unmount(seen(&layer), UnmountFlags::DETACH)?;
             attach(&mounted?, &at)
         });
@@ -122,10 +121,10 @@ impl Parts {
     }
 }
 
-/// Makes the folders of a layer; for a tree with users of its own, they belong to its first one.
+/// Creates the folders of a layer. If the tree has its own users, the folders belong to the first of them.
 fn make_layer(layer: &Path, has_users: bool) -> io::Result<OwnedFd> {
     let (user, group) = if has_users {
-        // Not mapped as the shared folder is: the kernel could not make files of its own in it.
+        // These ids are not mapped like the shared folder: the kernel could not create its own files in it.
         (UNUSED, UNUSED)
     } else {
         (geteuid().as_raw(), getegid().as_raw())
@@ -133,14 +132,14 @@ fn make_layer(layer: &Path, has_users: bool) -> io::Result<OwnedFd> {
     for part in [UPPER, WORK] {
         let part = layer.join(part);
         fs::create_dir_all(&part)?;
-        // The overlay's own folder looks as this one does.
+        // The overlay's own folder takes these permissions and this owner.
         fs::set_permissions(&part, Permissions::from_mode(0o755))?;
         chown(&part, Some(user), Some(group))?;
     }
     clone_tree(&layer.canonicalize()?, attribute::HARMLESS)
 }
 
-/// What a user may mount since Linux 5.11.
+/// Creates an overlay, which users may mount since Linux 5.11.
 fn overlay(lower: &Path, layer: &Path) -> io::Result<OwnedFd> {
     let fs = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_set_string(fs.as_fd(), "lowerdir", lower)?;

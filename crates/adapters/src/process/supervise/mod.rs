@@ -1,10 +1,9 @@
-//! The helper: a small process with one thread that holds one tree to its limits, alone if need be.
+//! The helper: a small process with one thread that enforces the limits of one tree, even if drive is gone.
 //!
-//! Three processes stand in a row: this supervisor, which is outside every layer and inherits every
-//! orphan; the init of the tree, which is its first process inside; and the child, which waits at a
-//! gate until drive has journaled its identity. Standard input is the child's, standard output
-//! carries events to drive, standard error is the control socket from drive (and carries the last
-//! words of a panic back).
+//! There are three processes in a row: this supervisor, which is outside of every layer and inherits every
+//! orphan; the init, which is the first process inside; and the child, which waits at a gate until drive has
+//! journaled its identity. Standard input belongs to the child, standard output carries events to drive, and
+//! standard error is the control socket from drive (which also carries a panic message back).
 
 mod birth;
 mod caps;
@@ -41,16 +40,16 @@ use watch::{Outcome, Watch};
 /// The hidden first argument that makes the binary its own helper.
 pub const SUPERVISE: &str = "__supervise";
 
-/// The hidden first argument of a program that does nothing, for looking at the layers.
+/// The hidden first argument of a program that does nothing, for testing the layers.
 pub const NOTHING: &str = "__nothing";
 
 /// How long drive may take to journal the identity.
 const JOURNAL: Duration = Duration::from_secs(300);
-/// How long the last event waits for a slow drive.
+/// How long to wait until a slow drive reads the last event.
 const GOODBYE: Duration = Duration::from_secs(600);
 
-/// Does the helper's work if the arguments say so, and ends the process then. To be called before
-/// anything else in `main`: the helper must have one thread and be small.
+/// Does the helper's work if the arguments ask for it, and then ends the process. Must be called
+/// before anything else in `main`: the helper must be small and have one thread.
 pub fn supervise_if_asked() {
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next() {
@@ -81,7 +80,7 @@ fn supervise() -> io::Result<()> {
     Ok(())
 }
 
-/// Sets everything up, waits for the go, and watches to the end.
+/// Sets everything up, waits for the order to go, and watches the tree until its end.
 fn run(request: &Request, control: OwnedFd, outlet: &mut Outlet) -> Result<Outcome, Problem> {
     let (mut groups, missing) = Cgroups::create(&group_name(), &request.limits, &request.without);
     let prepared = Prepared::new(request, &mut groups, missing).inspect_err(|_| groups.remove())?;
@@ -90,21 +89,22 @@ fn run(request: &Request, control: OwnedFd, outlet: &mut Outlet) -> Result<Outco
     watch.watch();
     let outcome = watch.finish();
     if let (Some(folder), Outcome::Report(report)) = (&request.log_dir, &outcome) {
-        // Without a report on disk the one that is sent still counts.
+        // If no report can be stored, the one that is sent still counts.
         let _ = store_report(folder, report);
     }
     Ok(outcome)
 }
 
-/// With its start time, the name can never be that of another helper's group, now or later.
+/// The name of the tree's groups. The start time makes it different from that of any other helper,
+/// now or later.
 fn group_name() -> String {
     let own = std::process::id() as i32;
     let start = procfs::mark(own).map_or(0, |mark| mark.start_ticks);
     format!("drive-{own}-{start}")
 }
 
-/// Whole or not at all: a reader never sees half a report. Not synced to the disk: after a power cut
-/// the process is gone whatever its report says, and the next drive treats a lost report so.
+/// Stores the report atomically, so that a reader never sees half a report. It is not synced to the disk:
+/// after a power cut the process has ended in any case, and the next drive treats a lost report like that.
 fn store_report(folder: &Path, report: &ProcessReport) -> io::Result<()> {
     let temporary = folder.join(".report.json");
     let mut file = File::create(&temporary)?;

@@ -1,5 +1,5 @@
-//! The mount namespace of a tree: its own root with only what the request names, its own `/proc`,
-//! `/dev`, shared memory and `/tmp`.
+//! The mount namespace of a tree: its own root, which contains only what the request names, with
+//! its own `/proc`, `/dev`, shared memory and `/tmp`.
 
 use super::super::sys::{self, attribute};
 use super::super::wire::Request;
@@ -20,13 +20,13 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-/// Where the shared memory of the tree is.
+/// The folder of the tree's shared memory.
 pub(super) const SHARED_MEMORY: &str = "/dev/shm";
 
-/// Devices that hold no data and that nearly every program needs.
+/// Devices without data that nearly every program needs.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
-/// Links in `/dev`, as everywhere.
+/// The usual links in `/dev`.
 const DEVICE_LINKS: [(&str, &str); 5] = [
     ("/dev/ptmx", "pts/ptmx"),
     ("/dev/fd", "/proc/self/fd"),
@@ -40,31 +40,31 @@ const NEW_FILE: OFlags = OFlags::CREATE
     .union(OFlags::WRONLY)
     .union(OFlags::CLOEXEC);
 
-/// Where the root keeps files of its own.
+/// Where the root keeps its own files.
 const NAMES: &str = "/run/names";
 
-/// Folders that programs expect, empty.
+/// Empty folders that programs expect.
 const EMPTY: [&str; 6] = ["/run", "/var", "/home", "/root", "/mnt", "/srv"];
 
-/// Parts of `/proc` that set the machine up; root owns them even without capabilities.
+/// Parts of `/proc` that configure the machine; they belong to root even without capabilities.
 const PROC_READ_ONLY: [&str; 5] = ["sys", "sysrq-trigger", "irq", "bus", "fs"];
-/// Parts of `/proc` that show the machine's memory and keys.
+/// Parts of `/proc` that expose the machine's memory and keys.
 const PROC_HIDDEN: [&str; 3] = ["kcore", "keys", "key-users"];
 
-/// Cuts the view off from the machine's: no mount of ours is seen outside.
+/// Detaches from the machine's mounts: our mounts are not visible outside.
 pub(super) fn detach() -> io::Result<()> {
     let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     Ok(mount_change("/", flags)?)
 }
 
-/// A fresh `/proc`, so that pids mean the same in it as in the namespace. Refused where the
-/// machine's is partly covered, as in some containers; that one still works, with the outer pids.
+/// Mounts a new `/proc`, whose pids are those of the namespace. The kernel refuses this if the machine's
+/// `/proc` is partly covered, as in some containers; that one still works, with the outer pids.
 pub(super) fn mount_proc() -> io::Result<()> {
     attach(&own_proc()?, &openat(CWD, "/proc", PATH, Mode::empty())?)
 }
 
-/// Enters a root in which only what the request names exists. Returns what it lacks. On an error the
-/// old root is left as it was.
+/// Enters a root that contains only what the request names. Returns the layers that are missing.
+/// After an error, the old root is unchanged.
 pub(super) fn enter_root(
     request: &Request,
     sockets: &[PathBuf],
@@ -73,7 +73,7 @@ pub(super) fn enter_root(
     owns_pids: bool,
 ) -> io::Result<Vec<(LayerName, String)>> {
     let mut sources = Sources::open(plan(request, sockets)?, request, users)?;
-    // A file that the machine does not have is not needed either.
+    // A file that the machine lacks is not needed either.
     sources.names = names
         .iter()
         .filter_map(|(path, text)| Some((Path::new(path).canonicalize().ok()?, text.clone())))
@@ -89,7 +89,7 @@ pub(super) fn enter_root(
     let lacks = root.furnish(sources, owns_pids).and_then(|lacks| {
         fchdir(&root.fd)?;
         pivot_root(".", ".")?;
-        // The old root is stacked on the new one now, and the working directory still means it.
+        // The old root is now stacked on the new one, and is still the working directory.
         unmount(".", UnmountFlags::DETACH)?;
         Ok(lacks)
     });
@@ -105,7 +105,7 @@ pub(super) fn enter_root(
     }
 }
 
-/// Everything that is mounted, taken from the old root before it is covered.
+/// Everything to mount, opened in the old root before it is covered.
 struct Sources {
     plan: Plan,
     trees: Vec<Option<OwnedFd>>,
@@ -113,7 +113,7 @@ struct Sources {
     devices: Vec<(&'static str, OwnedFd)>,
     tmp: Option<OwnedFd>,
     layers: Layers,
-    /// Files that show something else than the machine's.
+    /// Files whose text differs from the machine's.
     names: Vec<(PathBuf, String)>,
     limits: Limits,
 }
@@ -127,7 +127,7 @@ impl Sources {
                 Show::Writable => attribute::HARMLESS,
             };
             let tree = clone_tree(path, attributes).map_err(|error| about("show", path, error))?;
-            // What only root may read of the system stays out of reach.
+            // System files that only root may read stay unreadable.
             if let Some(users) = users.filter(|_| !is_system(path)) {
                 sys::map_owners(&tree, users)
                     .map_err(|error| about("show other owners of", path, error))?;
@@ -166,8 +166,8 @@ impl Sources {
     }
 }
 
-/// Makes what places below `/tmp` are mounted on. Once its owners are mapped, root has no id in it and
-/// can make nothing there (EOVERFLOW).
+/// Creates mount points for the places below `/tmp`. Once its owners are mapped, root has no id in
+/// it and cannot create anything there (EOVERFLOW).
 fn make_mount_points(tmp: &OwnedFd, plan: &Plan, trees: &[Option<OwnedFd>]) -> io::Result<()> {
     for ((path, _), tree) in plan.places.iter().zip(trees) {
         let Ok(below) = path.strip_prefix(TMP) else {
@@ -205,12 +205,13 @@ fn new_fs(kind: &str, options: &[(&str, &str)], attributes: MountAttrFlags) -> i
     )?)
 }
 
-/// For mount points and links only.
+/// A file system for mount points and links only.
 fn empty_folder() -> io::Result<OwnedFd> {
     new_fs("tmpfs", &[("mode", "0755"), ("size", "4m")], harmless())
 }
 
-/// In memory, and writable: as large as the limits, and at most half of the machine's memory, as usual.
+/// A writable file system in memory, as large as the limits allow, and at most half of the
+/// machine's memory, as usual.
 fn shared_folder(limits: &Limits) -> io::Result<OwnedFd> {
     let half = rustix::system::sysinfo().totalram as u64 / 2;
     let bytes = [limits.memory_bytes, limits.disk_bytes]
@@ -227,15 +228,15 @@ fn own_proc() -> io::Result<OwnedFd> {
     new_fs("proc", &[], harmless() | MountAttrFlags::MOUNT_ATTR_NOEXEC)
 }
 
-/// The new root while it is built.
+/// The new root while it is being built.
 struct Root<'a> {
     fd: OwnedFd,
-    /// Where the new root is mounted.
+    /// The path at which the new root is mounted.
     base: &'a Path,
 }
 
 impl Root<'_> {
-    /// Puts everything in its place; returns what could not be.
+    /// Mounts everything; returns the layers that could not be mounted.
     fn furnish(&self, sources: Sources, owns_pids: bool) -> io::Result<Vec<(LayerName, String)>> {
         let tmp = match sources.tmp {
             Some(tmp) => tmp,
@@ -282,8 +283,8 @@ impl Root<'_> {
         Ok(caches.into_iter().chain(proc).collect())
     }
 
-    /// Places below `/tmp` get read-only folders to be in: what is written beside one would look as
-    /// if it had been written outside.
+    /// Puts places below `/tmp` into read-only folders: otherwise a file written beside such a
+    /// place would seem to be written outside.
     fn separate_from_tmp(&self, plan: &Plan) -> io::Result<Vec<OwnedFd>> {
         let below = |path: &PathBuf| {
             path.strip_prefix(TMP)
@@ -309,10 +310,10 @@ impl Root<'_> {
         Ok(covers)
     }
 
-    /// A folder is covered by an empty one, which is returned, and a file by the null device.
+    /// Covers a folder by an empty one, which is returned, and a file by the null device.
     fn cover(&self, path: &Path, null: &OwnedFd) -> io::Result<Option<OwnedFd>> {
         let at = match self.walk(path, false) {
-            // Covered already together with the folder it is in.
+            // The folder above it is covered already.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
@@ -325,7 +326,7 @@ impl Root<'_> {
         Ok(Some(empty))
     }
 
-    /// Covers a file by one with another text.
+    /// Covers a file by one with a different text.
     fn replace(&self, path: &Path, text: &str, number: usize) -> io::Result<()> {
         let (parent, name) = (self.folder(Path::new(NAMES))?, number.to_string());
         let file = openat(&parent, &name, NEW_FILE, Mode::from_raw_mode(0o644))?;
@@ -337,7 +338,7 @@ impl Root<'_> {
         )
     }
 
-    /// Something of the same kind to mount on.
+    /// Creates a file or folder, like the source, as a mount point.
     fn place(&self, path: &Path, like: &OwnedFd) -> io::Result<OwnedFd> {
         if is_folder(like)? {
             return self.folder(path);
@@ -354,7 +355,7 @@ impl Root<'_> {
         self.walk(path, true)
     }
 
-    /// A link of the same name may stand there.
+    /// Creates a folder, unless something exists there, e.g. a link.
     fn folder_unless_there(&self, path: &Path) -> io::Result<()> {
         let (parent, name) = self.parent(path)?;
         match mkdirat(&parent, name, Mode::from_raw_mode(0o755)) {
@@ -370,7 +371,7 @@ impl Root<'_> {
         }
     }
 
-    /// Follows no link: folders that an earlier run could write may hold any.
+    /// Opens a path without following links: folders that an earlier run could write may contain any.
     fn walk(&self, path: &Path, make: bool) -> io::Result<OwnedFd> {
         let mut at = openat(&self.fd, ".", PATH, Mode::empty())?;
         for part in path.components() {
@@ -388,7 +389,7 @@ impl Root<'_> {
         Ok(at)
     }
 
-    /// Where the folder it is in is shown, the link is there already.
+    /// Creates a link. It exists already if its folder is shown.
     fn link(&self, path: &Path, target: &Path) -> io::Result<()> {
         let linked = self
             .parent(path)

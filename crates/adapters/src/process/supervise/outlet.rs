@@ -7,8 +7,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// The pipe to drive, and what does not fit into it yet. Output is taken from the child only while
-/// nothing is pending, so the buffer holds at most one chunk of each stream.
+/// The pipe to drive, and the bytes that do not fit into it yet. The child's output is only read
+/// while nothing is pending, so the buffer holds at most one chunk of each stream.
 pub(super) struct Outlet {
     pipe: Option<OwnedFd>,
     pending: Vec<u8>,
@@ -16,7 +16,7 @@ pub(super) struct Outlet {
 }
 
 impl Outlet {
-    /// Takes the writing end.
+    /// Takes over the writing end.
     pub(super) fn new(pipe: OwnedFd) -> io::Result<Self> {
         fcntl_setfl(&pipe, fcntl_getfl(&pipe)? | OFlags::NONBLOCK)?;
         Ok(Self {
@@ -26,7 +26,7 @@ impl Outlet {
         })
     }
 
-    /// The end to poll for room; `None` while there is nothing to send.
+    /// The end to poll until it accepts data; `None` while there is nothing to send.
     pub(super) fn blocked(&self) -> Option<BorrowedFd<'_>> {
         let pipe = self.pipe.as_ref()?;
         (!self.pending.is_empty()).then(|| pipe.as_fd())
@@ -40,7 +40,7 @@ impl Outlet {
         }
     }
 
-    /// Sends what fits. A reader that is gone ends the sending for good.
+    /// Sends what fits. When the reader is gone, sending stops for good.
     pub(super) fn flush(&mut self) {
         while self.sent < self.pending.len() {
             let Some(pipe) = &self.pipe else { break };
@@ -55,7 +55,7 @@ impl Outlet {
         self.sent = 0;
     }
 
-    /// Sends everything, waiting for the reader up to a limit.
+    /// Sends everything, and waits for the reader up to a limit.
     pub(super) fn flush_all(&mut self, limit: Duration) {
         let until = Instant::now() + limit;
         while let Some(pipe) = self.blocked() {
@@ -69,7 +69,7 @@ impl Outlet {
         }
     }
 
-    /// Nobody listens any more.
+    /// Stops sending, because nobody reads any more.
     pub(super) fn close(&mut self) {
         self.pipe = None;
         self.pending.clear();

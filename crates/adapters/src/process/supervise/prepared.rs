@@ -18,7 +18,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-/// How long setting the layers up may take.
+/// How long setting up the layers may take.
 const SET_UP: Duration = Duration::from_secs(30);
 /// A tree that is ready, with its child at the gate.
 pub(super) struct Prepared {
@@ -124,7 +124,7 @@ impl Prepared {
             .first()
             .map(|stat| stat.mark);
         let child = child.ok_or_else(|| failed(io::Error::other("its child is gone")))?;
-        // Nothing forks after this: both have threads.
+        // From here on nothing forks: both start threads.
         let disk = DiskWatch::start(request).map_err(failed)?;
         let relay = (!sockets.is_empty()).then(|| Relay::start(request, sockets));
         Ok(Ready {
@@ -136,7 +136,7 @@ impl Prepared {
     }
 }
 
-/// The init has its own copy of the input by now.
+/// Releases the input once the init has its own copy of it.
 fn release_stdin_after(init: &mut Init) -> io::Result<()> {
     init.channel.set_read_timeout(Some(SET_UP))?;
     release_stdin()?;
@@ -144,7 +144,7 @@ fn release_stdin_after(init: &mut Init) -> io::Result<()> {
     Ok(())
 }
 
-/// Reaps what was killed before it ever ran.
+/// Reaps processes that were killed before they ran.
 fn wait_gone() {
     for _ in 0..1000 {
         match sys::reap(None) {
@@ -171,7 +171,7 @@ fn not_set_up(request: &Request, step: &str, error: &io::Error) -> Problem {
     }
 }
 
-/// Every layer that means something for this request, in force or missing.
+/// Every layer that matters for this request, in force or missing.
 fn judge_layers(
     request: &Request,
     init: &Init,
@@ -222,7 +222,7 @@ fn judge_layers(
         .collect()
 }
 
-/// The first missing layer that the request cannot do without.
+/// The problem of the first missing layer that the request requires.
 fn missing_required(request: &Request, layers: &[Layer]) -> Option<Problem> {
     let own_network = request.network == NetworkAccess::Off;
     let layer = missing_essentials(layers, own_network)
@@ -242,7 +242,7 @@ fn missing_required(request: &Request, layers: &[Layer]) -> Option<Problem> {
     })
 }
 
-/// How to get a layer that is missing.
+/// The hint that says how to get a missing layer.
 fn way_to(layer: LayerName) -> &'static str {
     match layer {
         LayerName::OwnUser => {
@@ -292,7 +292,7 @@ pub(super) fn identify(
     }
 }
 
-/// Waits for one control byte; `None` when drive is gone or the time is over.
+/// Waits for one control byte; `None` if drive is gone or the time is over.
 pub(super) fn next_control(control: &OwnedFd, limit: Duration) -> Option<u8> {
     let mut fds = [PollFd::new(control, PollFlags::IN)];
     let limit = Timespec::try_from(limit).ok();
@@ -310,7 +310,7 @@ pub(super) fn next_control(control: &OwnedFd, limit: Duration) -> Option<u8> {
     }
 }
 
-/// Why the kernel refused a program that looked fine.
+/// The problem of a program that the kernel refused although the checks accepted it.
 pub(super) fn refused(request: &Request, errno: i32) -> Problem {
     program::refused(&request.executable, &io::Error::from_raw_os_error(errno))
 }

@@ -12,7 +12,7 @@ use landlock::{
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Without these, nearly nothing runs: they hold no data.
+/// Devices without data that nearly every program needs.
 const DEVICES: [&str; 8] = [
     "/dev/null",
     "/dev/zero",
@@ -24,14 +24,14 @@ const DEVICES: [&str; 8] = [
     "/dev/pts",
 ];
 
-/// What only the tree sees, where it has a root of its own.
+/// Folders that only the tree sees if it has its own root.
 const PRIVATE: [&str; 2] = [SHARED_MEMORY, TMP];
 
-/// Device control is left alone: terminals need it, and no data outside is reached by it.
+/// Device control is not restricted: terminals need it, and it reaches no data outside.
 const WRITES: ABI = ABI::V4;
 
-/// Puts the calling process, and all it will start, under the rules. Returns what is missing; a root
-/// of its own makes up for Landlock.
+/// Applies the rules to the calling process and all its future children. Returns the missing
+/// layers. A root of its own compensates for missing Landlock.
 pub(super) fn apply(
     request: &Request,
     has_root: bool,
@@ -43,7 +43,7 @@ pub(super) fn apply(
         && !request.without.contains(&LayerName::WriteScope)
     {
         let private: &[&str] = if has_root { &PRIVATE } else { &[] };
-        // Without a root of its own these are the shared folders themselves.
+        // Without a root of its own, these would be the shared folders themselves.
         let layered = request.layered.iter().filter(|_| has_root);
         let layered: Vec<&Path> = layered.map(|folder| folder.at.as_path()).collect();
         let private = private.iter().map(Path::new).chain(layered);
@@ -104,8 +104,9 @@ fn confine_writes(
     rules.restrict_self().map_err(failed)
 }
 
-/// Every ruleset, also one about signals or sockets only, denies moves and links between folders unless it
-/// allows them by a rule of its own: without that rule no compiler could put its output in place.
+/// Restricts signals or sockets to the tree. Every ruleset, even one about these only, denies moves
+/// and links between folders unless a rule allows them, and without that rule no compiler could
+/// move its output into place.
 fn confine_to_itself(scope: Scope) -> bool {
     let Ok(root) = PathFd::new("/") else {
         return false;

@@ -1,6 +1,6 @@
-//! System calls that a confined child is refused. Everything else is allowed: a list of what is
-//! needed would break with every new libc. A refused call fails with an error that programs know how
-//! to handle, rather than by a signal.
+//! System calls that a confined child is refused. All others are allowed: a list of allowed calls
+//! would break with every new libc. A refused call returns an error that programs know how to
+//! handle, instead of causing a signal.
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -9,7 +9,7 @@ use seccompiler::{
 use std::collections::BTreeMap;
 use std::io;
 
-/// Not in libc for every architecture yet; the number is the same on all.
+/// libc lacks it on some architectures; the number is the same on all.
 const OPEN_TREE_ATTR: i64 = 467;
 
 /// Keys, kernel memory and code, mounts, handles that go around paths, other namespaces, quotas,
@@ -65,7 +65,7 @@ const REFUSED_HERE: [i64; 2] = [libc::SYS_iopl, libc::SYS_ioperm];
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: [i64; 0] = [];
 
-/// Programs have a way without these: their flags and orders lie in memory that no filter can read.
+/// Calls that programs can do without: their flags and commands are in memory, which no filter can read.
 const ABSENT: [i64; 4] = [
     libc::SYS_clone3,
     libc::SYS_io_uring_setup,
@@ -83,13 +83,14 @@ const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWCGROUP,
 ];
 
-/// A time namespace; in `clone` this bit belongs to the signal.
+/// Creates a time namespace; in `clone` this bit belongs to the signal.
 const NEW_TIME: i32 = 0x80;
 
-/// Typing into a terminal as its user: `TIOCSTI` and `TIOCLINUX`, whose types differ between libcs.
+/// Commands that insert input into a terminal as its user, `TIOCSTI` and `TIOCLINUX`. Their types
+/// differ between libcs.
 const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541c];
 
-/// The kinds of sockets there are; above all, none to the host of a virtual machine.
+/// The allowed socket families. The list excludes sockets to the host of a virtual machine.
 const FAMILIES: [i32; 4] = [
     libc::AF_UNIX,
     libc::AF_INET,
@@ -99,7 +100,7 @@ const FAMILIES: [i32; 4] = [
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Puts the filters in force for the calling process and all it will start.
+/// Applies the filters to the calling process and all its future children.
 pub(super) fn refuse() -> io::Result<()> {
     for program in filters()? {
         apply_filter(&program).map_err(io::Error::other)?;
@@ -154,7 +155,7 @@ fn rule(argument: u8, compare: (SeccompCmpOp, u64)) -> io::Result<SeccompRule> {
     SeccompRule::new(vec![condition(argument, compare)?]).map_err(io::Error::other)
 }
 
-/// The kernel reads these arguments as 32 bits.
+/// A condition on the lower 32 bits of an argument, which are all that the kernel reads.
 fn condition(argument: u8, (how, value): (SeccompCmpOp, u64)) -> io::Result<SeccompCondition> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, how, value).map_err(io::Error::other)
 }
@@ -165,7 +166,8 @@ fn compile(rules: Rules, errno: i32) -> io::Result<BpfProgram> {
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch);
     let program: Result<BpfProgram, _> = filter.map_err(io::Error::other)?.try_into();
     let mut program = program.map_err(io::Error::other)?;
-    // The crate kills a process that calls as another architecture; such calls shall not exist.
+    // The crate kills a process that makes a call of another architecture; such calls must look
+    // nonexistent instead.
     match program.get_mut(2) {
         Some(end) if end.k == libc::SECCOMP_RET_KILL_PROCESS => end.k = absent(),
         Some(_) | None => return Err(io::Error::other("a filter of another form")),
@@ -177,7 +179,7 @@ fn absent() -> u32 {
     libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32
 }
 
-/// Refuses the second set of numbers of x86-64, which would go around every other rule.
+/// Refuses the second set of call numbers on x86-64, which would bypass every other rule.
 fn without_x32() -> BpfProgram {
     const X32: u32 = 0x4000_0000;
     let step = |code: u32, jt: u8, jf: u8, k: u32| sock_filter {

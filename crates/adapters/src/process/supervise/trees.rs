@@ -1,4 +1,4 @@
-//! Mounts that are not in their place yet.
+//! Mounts that are not attached yet.
 
 use super::super::sys;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
@@ -7,16 +7,16 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-/// A path itself, a link too.
+/// Opens the path itself, even if it is a link.
 pub(super) const PATH: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 
-/// What a mount of ours never allows: privileged programs and devices.
+/// Attributes of every mount that drive makes: no privileged programs and no devices.
 pub(super) fn harmless() -> MountAttrFlags {
     MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV
 }
 
-/// A copy of the mounts at and below a path, not attached anywhere yet. The path is a real one: a
-/// link that somebody put in its place meanwhile is not followed.
+/// A copy of the mounts at and below a path, not attached yet. The path must be real: a link that
+/// was put there meanwhile is not followed.
 pub(super) fn clone_tree(path: &Path, attributes: u64) -> io::Result<OwnedFd> {
     let at = openat2(CWD, path, PATH, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
     clone_at(&at, attributes)

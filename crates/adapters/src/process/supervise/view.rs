@@ -1,4 +1,4 @@
-//! Plans the root of a tree: which paths exist in it, from where, and whether they can be written.
+//! Plans the root of a tree: which paths exist in it, their sources, and whether they are writable.
 
 use super::super::wire::Request;
 use drive_engine::ports::Writes;
@@ -24,8 +24,8 @@ const SYSTEM: [&str; 13] = [
     "/sys",
 ];
 
-/// Files of `/etc` that often are links out of it: names and certificates are needed for any
-/// connection (systemd keeps the first in `/run`, openSUSE the certificates in `/var`).
+/// Files of `/etc` that are often links to elsewhere. Connections need names and certificates
+/// (systemd keeps the names in `/run`, openSUSE the certificates in `/var`).
 const LINKED: [&str; 4] = [
     "/etc/resolv.conf",
     "/etc/hosts",
@@ -33,7 +33,7 @@ const LINKED: [&str; 4] = [
     "/etc/ssl/ca-bundle.pem",
 ];
 
-/// Passwords and private keys of the machine. Root without capabilities still owns them.
+/// Passwords and private keys of the machine. They belong to root even without capabilities.
 const MACHINE_SECRETS: [&str; 17] = [
     "/etc/shadow",
     "/etc/shadow-",
@@ -57,32 +57,32 @@ const MACHINE_SECRETS: [&str; 17] = [
 /// The temporary folder of the tree.
 pub(super) const TMP: &str = "/tmp";
 
-/// How many symbolic links one path may go through, as in the kernel.
+/// The maximum number of symbolic links in one path, as in the kernel.
 const MOST_LINKS: usize = 40;
 
-/// How a path appears in the root, or is named for it.
+/// How a path appears in the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Show {
-    /// Covered by something empty.
+    /// Covered by an empty file or folder.
     Hidden,
-    /// As it is, read-only.
+    /// Visible and read-only.
     Shown,
     /// Read-only if it is visible at all.
     Protected,
-    /// As it is.
+    /// Visible and writable.
     Writable,
 }
 
-/// What the root consists of, parents before what is below them.
+/// The contents of the root, parents before their children.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
     pub(super) places: Vec<(PathBuf, Show)>,
-    /// Symbolic links on the way to the places, as they are outside.
+    /// Symbolic links on the way to the places, copied from outside.
     pub(super) links: BTreeMap<PathBuf, PathBuf>,
 }
 
-/// What `request` names. Sockets of servers outside are covered where they would be visible: neither
-/// a read-only mount nor a network namespace keeps a process from connecting to one.
+/// Plans a root with the paths that `request` names. Sockets of servers outside are covered wherever they
+/// would be visible: neither a read-only mount nor a network namespace prevents connections to them.
 pub(super) fn plan(request: &Request, sockets: &[PathBuf]) -> io::Result<Plan> {
     let mut named = Named::default();
     for path in SYSTEM.iter().chain(&LINKED) {
@@ -114,7 +114,7 @@ pub(super) fn plan(request: &Request, sockets: &[PathBuf]) -> io::Result<Plan> {
     Ok(named.settle())
 }
 
-/// Whether a place is the system's rather than named by somebody.
+/// Whether a place belongs to the system, and was not named by the request.
 pub(super) fn is_system(place: &Path) -> bool {
     SYSTEM.iter().chain(&LINKED).any(|path| {
         let real = Path::new(path).canonicalize();
@@ -133,7 +133,7 @@ struct Named {
 }
 
 impl Named {
-    /// What does not exist cannot be seen anyway.
+    /// Adds a path; a path that does not exist needs no entry.
     fn add_existing(&mut self, path: &Path, show: Show) {
         let _ = self.add(path, show);
     }
@@ -156,7 +156,7 @@ impl Named {
         Ok(())
     }
 
-    /// A home such as `/usr/sbin` belongs to a system user: the system stays visible.
+    /// Hides a path, but not parts of the system: `/usr/sbin` is the home of a system user.
     fn hide(&mut self, path: &Path) {
         let Ok((real, _)) = trace(path) else {
             return;
@@ -166,7 +166,7 @@ impl Named {
         }
     }
 
-    /// Leaves out what the place above it says already.
+    /// Drops places that appear in the same way as the place above them.
     fn settle(self) -> Plan {
         let mut places: Vec<(PathBuf, Show)> = Vec::new();
         let mut above: Vec<(PathBuf, Show)> = Vec::new();
@@ -208,7 +208,7 @@ fn appears(named: &[Show], outer: Show) -> Show {
     }
 }
 
-/// Where a path really is, and the symbolic links on the way.
+/// The real path, and the symbolic links on the way to it.
 fn trace(path: &Path) -> io::Result<(PathBuf, Vec<(PathBuf, PathBuf)>)> {
     let mut real = PathBuf::from("/");
     let mut links = Vec::new();
@@ -246,8 +246,8 @@ fn parts(path: &Path) -> impl Iterator<Item = OsString> {
     })
 }
 
-/// The paths that servers of this machine listen on. To be read before a network namespace is
-/// entered, which has none.
+/// The paths on which servers of this machine listen. Must be read before a network namespace is
+/// entered, because the list is empty in there.
 pub(super) fn listening_sockets() -> Vec<PathBuf> {
     let table = std::fs::read("/proc/net/unix").unwrap_or_default();
     let table = String::from_utf8_lossy(&table);

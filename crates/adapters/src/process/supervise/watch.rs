@@ -22,42 +22,42 @@ use rustix::process::Signal;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// How often a cap is checked that the kernel does not hold, once the tree comes near to it.
+/// The poll interval for a limit that the kernel does not enforce, when the tree is close to it.
 pub(super) const POLL: Duration = Duration::from_millis(20);
-/// How often the kernel's own counters are read.
+/// The interval at which the kernel's counters are read.
 pub(super) const COUNTERS: Duration = Duration::from_millis(100);
 
 /// How long a tree whose streams are closed may take to end after its leader.
 const SETTLE: Duration = Duration::from_millis(100);
-/// How long somebody is looked for who must be there and was not seen.
+/// How long to search for processes that must exist but were not seen.
 const RECOUNT: Duration = Duration::from_millis(500);
-/// How long the init may take to kill its tree before the supervisor does it.
+/// How long the init may take to kill its tree before the supervisor does so.
 const INIT_KILLS: Duration = Duration::from_secs(2);
 /// How long killing may take before the rest is given up and reported.
 const GIVE_UP: Duration = Duration::from_secs(10);
 
-/// What came of it.
+/// The result of a request.
 pub(super) enum Outcome {
     /// The program ran and ended.
     Report(Box<ProcessReport>),
-    /// It never ran.
+    /// The program never ran.
     NotStarted(Problem),
 }
 
-/// Where in its life a tree is.
+/// The phase of a tree's life.
 #[derive(Clone, Copy)]
 enum Phase {
     /// The leader runs.
     Running,
-    /// The leader has ended by itself; the rest may end by itself until then.
+    /// The leader ended by itself; until this time the others may do so too.
     Settling(Instant),
-    /// TERM was sent; KILL comes then.
+    /// TERM was sent; KILL follows at this time.
     Terminating(Instant),
-    /// KILL is being sent since then.
+    /// KILL has been sent since this time.
     Killing(Instant),
 }
 
-/// One tree under watch.
+/// A tree under watch.
 pub(super) struct Watch<'a> {
     pub(super) request: &'a Request,
     control: Option<OwnedFd>,
@@ -83,7 +83,7 @@ pub(super) struct Watch<'a> {
     pub(super) next_shares: Instant,
 }
 
-/// What became ready.
+/// The descriptors that became ready.
 #[derive(Default)]
 struct Ready {
     streams: [bool; 2],
@@ -94,7 +94,7 @@ struct Ready {
 }
 
 impl<'a> Watch<'a> {
-    /// Takes a prepared tree over.
+    /// Takes over a prepared tree.
     pub(super) fn new(
         request: &'a Request,
         control: OwnedFd,
@@ -129,7 +129,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Tells drive who is about to run, and opens the gate once that is journaled.
+    /// Reports the identity to drive, and opens the gate once drive has journaled it.
     pub(super) fn offer_identity(&mut self, limit: Duration) {
         let identity = identify(self.request, &self.groups, &self.init, self.child);
         let json = serde_json::to_vec(&identity).unwrap_or_default();
@@ -147,7 +147,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Goes on until the tree is empty and its output is read.
+    /// Watches until the tree is empty and its output is read.
     pub(super) fn watch(&mut self) {
         while !self.empty {
             let now = Instant::now();
@@ -176,7 +176,7 @@ impl<'a> Watch<'a> {
         self.read_counters();
     }
 
-    /// Tells drive which hosts the tree wanted and did not reach.
+    /// Reports to drive which hosts the tree tried to reach in vain.
     fn tell_refused(&mut self) {
         for refused in self.relay.iter().flat_map(Relay::news) {
             let json = serde_json::to_vec(&refused).unwrap_or_default();
@@ -184,9 +184,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// What is left in the pipes, and what a process outside the tree may still write. The clock
-    /// starts again while drive takes what the pipes held: a slow reader must not lose the last
-    /// words of a child.
+    /// Reads the rest of the pipes, and what a process outside of the tree may still write. The time limit
+    /// restarts while drive reads, so that a slow reader does not lose a child's last output.
     fn drain(&mut self) {
         let limit = self.request.limits.drain;
         let held = self.streams.total_bytes() + 2 * PIPE_BYTES as u64;
@@ -215,7 +214,7 @@ impl<'a> Watch<'a> {
             init,
         } = &mut ready;
         match self.outlet.blocked() {
-            // As long as drive is slow, the child has to wait.
+            // While drive is slow, the child must wait.
             Some(pipe) => {
                 fds.push(PollFd::from_borrowed_fd(pipe, PollFlags::OUT));
                 slots.push(outlet);
@@ -307,10 +306,9 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Counts who is left when the time to end by itself is over. As long as the init lives, somebody
-    /// is: one that moves on to a new pid all the time can be missed by a walk, so it is looked for
-    /// again, and counted as one in the end. Whoever really ended in this moment is only waiting for
-    /// the init to reap it.
+    /// Counts the remaining processes when their time to end is over. While the init lives, at least one
+    /// remains. A walk can miss one that keeps moving to new pids, so the search is repeated, and finally one
+    /// is counted. A process that ended just now only waits to be reaped by the init.
     fn count_leaked(&mut self, now: Instant, since: Instant) {
         let seen = self.tree().len() as u32;
         if seen > 0 || now >= since + RECOUNT {
@@ -319,7 +317,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Everybody in the tree but its init.
+    /// Every process in the tree except its init.
     pub(super) fn tree(&self) -> Vec<Stat> {
         let mut all = procfs::descendants(std::process::id() as i32);
         all.retain(|stat| stat.mark != self.init.mark);
@@ -332,7 +330,7 @@ impl<'a> Watch<'a> {
                 self.phase = Phase::Terminating(now + self.request.limits.grace);
                 for stat in self.tree() {
                     procfs::signal(stat.mark, Signal::TERM);
-                    // A stopped process takes its TERM only once it goes on.
+                    // A stopped process receives TERM only after it continues.
                     procfs::signal(stat.mark, Signal::CONT);
                 }
             }
@@ -347,7 +345,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Kills from outside what an init that is gone, or does not come to it, leaves alive.
+    /// Kills processes from outside if the init is gone or too slow.
     fn sweep(&mut self, now: Instant) {
         let Phase::Killing(since) = self.phase else {
             return;
@@ -442,7 +440,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Only the init is a child of ours, as long as it lives; after that, whoever is left.
+    /// Reaps children: only the init while it lives, afterwards all remaining processes.
     fn reap_all(&mut self) {
         loop {
             match reap(None) {
@@ -465,7 +463,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Cleans up, and gives what came of it.
+    /// Cleans up, and returns the result.
     pub(super) fn finish(self) -> Outcome {
         let resources = self
             .usage

@@ -28,18 +28,18 @@ struct Target {
     src_path: PathBuf,
 }
 
-/// The kinds of targets that `cargo check --lib` means.
+/// The kinds of targets that `cargo check --lib` selects.
 const LIBRARIES: [&str; 6] = ["lib", "rlib", "dylib", "cdylib", "staticlib", "proc-macro"];
 
 #[derive(Deserialize)]
 struct Dependency {
     name: String,
     path: Option<PathBuf>,
-    /// Where it comes from; a folder of the workspace has none.
+    /// Its source; `None` for a crate of the workspace.
     source: Option<String>,
 }
 
-/// Every Cargo workspace of the tree, each once however many manifests it has.
+/// Finds every Cargo workspace of the tree, each once regardless of the number of its manifests.
 pub(super) fn find(tree: &Tree<'_>) -> Result<Vec<Project>, Problem> {
     let root = &tree.stage_env.workspace.path;
     if tree.lacks("cargo") {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 const LISTS: &str = "CMakeLists.txt";
 
-/// Every CMake project of the tree; a folder that another project adds belongs to that one.
+/// Finds every CMake project of the tree. A folder that another project adds belongs to that project.
 pub(super) fn find(tree: &Tree<'_>) -> Vec<Project> {
     let dirs = tree.topmost_with(&[LISTS]).into_iter();
     dirs.map(|dir| {

@@ -1,10 +1,10 @@
 use super::tree::{Tree, is_below};
 use drive_core::verify::detect::{DotnetProject, Project, ProjectKind};
 
-/// Endings of solutions, then of projects.
+/// File name endings of solutions, then of projects.
 const ENDINGS: [&[&str]; 2] = [&[".sln", ".slnx"], &[".csproj", ".fsproj", ".vbproj"]];
 
-/// Every .NET solution of the tree, and every project in none of their folders.
+/// Finds every .NET solution of the tree, and every project outside of their folders.
 pub(super) fn find(tree: &Tree<'_>) -> Vec<Project> {
     let mut projects: Vec<Project> = Vec::new();
     for endings in ENDINGS {

@@ -16,7 +16,7 @@ struct Package {
     x_test_imports: Vec<String>,
 }
 
-/// Every Go module of the tree. One that cannot be described is checked as a whole.
+/// Finds every Go module of the tree. A module that cannot be described is checked as a whole.
 pub(super) fn find(tree: &Tree<'_>) -> Vec<Project> {
     let modules = tree.folders_with("go.mod").into_iter();
     modules
@@ -39,7 +39,7 @@ pub(super) fn find(tree: &Tree<'_>) -> Vec<Project> {
         .collect()
 }
 
-/// `go list` prints one document after the other.
+/// Parses the output of `go list`, which prints one document after the other.
 fn packages(tree: &Tree<'_>, dir: &str, text: &[u8]) -> Option<Vec<GoPackage>> {
     let top = tree.path(dir);
     let documents = serde_json::Deserializer::from_slice(text).into_iter::<Package>();

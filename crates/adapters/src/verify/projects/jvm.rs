@@ -15,8 +15,8 @@ const TOOLS: [(JvmTool, &[&str], &str); 2] = [
     ),
 ];
 
-/// Every Maven or Gradle build of the tree; a module belongs to the build around it. Where a folder has
-/// both, the files of Gradle count only beside no Maven file.
+/// Finds every Maven or Gradle build of the tree. A module belongs to the build around it. In a
+/// folder with files of both tools, Maven wins.
 pub(super) fn find(tree: &Tree<'_>) -> Vec<Project> {
     let mut projects: Vec<Project> = Vec::new();
     for (tool, files, wrapper) in TOOLS {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
-/// Every Makefile of the tree that names a target.
+/// Finds every Makefile of the tree with known targets.
 pub(super) fn find(tree: &Tree<'_>) -> Vec<Project> {
     let mut projects: Vec<Project> = Vec::new();
     for name in MAKEFILES {
@@ -27,8 +27,8 @@ pub(super) fn find(tree: &Tree<'_>) -> Vec<Project> {
     projects
 }
 
-/// The sources below a Makefile that its stages never name, as a dry run of all targets tells. Where that
-/// fails, nothing is known: the run itself judges then.
+/// The sources below a Makefile that its stages never use, according to a dry run of all targets.
+/// If that fails, the set is empty, and the run itself decides.
 fn never_named(tree: &Tree<'_>, dir: &str, makefile: &Makefile) -> BTreeSet<String> {
     let mut argv = vec!["make", "-n", "-B", "-w"];
     let targets = makefile.stage_targets();

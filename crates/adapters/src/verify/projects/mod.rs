@@ -1,5 +1,5 @@
-//! Detects the projects of a workspace by their files, and describes them with their own tools
-//! under the isolation of a stage.
+//! Detects the projects of a workspace by their files, and describes them with their own tools,
+//! isolated like a stage.
 
 mod cargo;
 mod cmake;
@@ -28,7 +28,7 @@ pub struct ProjectReader {
 }
 
 impl ProjectReader {
-    /// A reader whose tools go through `runner`.
+    /// A reader that runs its tools with `runner`.
     pub fn new(runner: Arc<dyn ProcessRunner>) -> Self {
         Self { runner }
     }

@@ -45,8 +45,8 @@ impl Manifest {
     }
 }
 
-/// Every workspace or single package of the tree; a member counts to its workspace. A manifest without
-/// scripts that is no member, such as one that only sets `type`, belongs to the project around it.
+/// Finds every workspace or single package of the tree; a member belongs to its workspace. A manifest without
+/// scripts that is not a member, e.g. one that only sets `type`, belongs to the project around it.
 pub(super) fn find(tree: &Tree<'_>) -> Result<Vec<Project>, Problem> {
     let mut manifests = Vec::new();
     for dir in tree.folders_with("package.json") {
@@ -99,7 +99,7 @@ fn workspace(
     }
 }
 
-/// What is there was brought from the caller's checkout, and was installed for its files.
+/// The state of installed packages. They come from the caller's checkout, and were installed for its files.
 fn installed(tree: &Tree<'_>, dir: &str, packages: &[NodePackage]) -> Installed {
     if !tree.path(dir).join("node_modules").is_dir() {
         return Installed::Nothing;
@@ -163,7 +163,7 @@ fn packages(
         .collect()
 }
 
-/// The patterns that name members, and those with `!` that take some out again.
+/// The patterns that select members, and those with `!` that exclude some of them.
 fn sets(globs: &[String]) -> (GlobSet, GlobSet) {
     let mut wanted = GlobSetBuilder::new();
     let mut unwanted = GlobSetBuilder::new();
@@ -173,7 +173,7 @@ fn sets(globs: &[String]) -> (GlobSet, GlobSet) {
             None => (&mut wanted, glob.as_str()),
         };
         let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
-        // A pattern that cannot be read names no member: its packages are projects of their own.
+        // An invalid pattern selects no members: its packages are separate projects.
         if let Ok(glob) = GlobBuilder::new(pattern).literal_separator(true).build() {
             set.add(glob);
         }
@@ -184,7 +184,7 @@ fn sets(globs: &[String]) -> (GlobSet, GlobSet) {
     )
 }
 
-/// The items of one list of strings at the top of a YAML file: all that pnpm's file needs.
+/// The items of a top-level list of strings in a YAML file, which is all that pnpm's file needs.
 fn yaml_list(text: &str, key: &str) -> Vec<String> {
     let plain = |item: &str| item.trim().trim_matches(['"', '\'']).to_owned();
     let mut items = Vec::new();

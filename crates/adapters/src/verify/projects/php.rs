@@ -14,7 +14,7 @@ struct Manifest {
     scripts: BTreeMap<String, serde_json::Value>,
 }
 
-/// Every folder of the tree with a `composer.json`.
+/// Finds every folder of the tree with a `composer.json`.
 pub(super) fn find(tree: &Tree<'_>) -> Result<Vec<Project>, Problem> {
     let dirs = tree.topmost_with(&["composer.json"]).into_iter();
     dirs.map(|dir| {

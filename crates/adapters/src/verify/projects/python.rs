@@ -9,7 +9,7 @@ const MANIFESTS: [&str; 5] = [
     "tox.ini",
 ];
 
-/// Every folder of the tree with a file that Python's tools read.
+/// Finds every folder of the tree with a file that Python's tools read.
 pub(super) fn find(tree: &Tree<'_>) -> Vec<Project> {
     let mut dirs: Vec<String> = MANIFESTS
         .iter()

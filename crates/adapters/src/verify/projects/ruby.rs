@@ -1,7 +1,7 @@
 use super::tree::Tree;
 use drive_core::verify::detect::{Project, ProjectKind, RubyProject, RubyRunner};
 
-/// Every folder of the tree with a Gemfile.
+/// Finds every folder of the tree with a Gemfile.
 pub(super) fn find(tree: &Tree<'_>) -> Vec<Project> {
     let read = |dir: &String| RubyProject {
         locked: tree.has(dir, "Gemfile.lock"),

@@ -12,12 +12,12 @@ use std::time::Duration;
 
 /// How long a tool may take to describe a project.
 const DESCRIBE: Duration = Duration::from_secs(120);
-/// The most a description may print.
+/// The maximum size of a description.
 const DESCRIPTION_BYTES: usize = 64 << 20;
-/// The largest manifest that is read.
+/// The maximum size of a manifest.
 const MANIFEST_BYTES: u64 = 4 << 20;
 
-/// Folders with the projects of others, or with projects that are the data of tests.
+/// Folders with dependencies, or with projects that are test data.
 const FOREIGN: [&str; 5] = [
     "node_modules",
     "vendor",
@@ -26,7 +26,7 @@ const FOREIGN: [&str; 5] = [
     "__fixtures__",
 ];
 
-/// What a tool prints, and which hosts it wanted.
+/// The output of a tool, and the hosts that it tried to reach.
 struct Description {
     output: Collect,
     refused: Vec<Refused>,
@@ -42,7 +42,7 @@ impl OutputSink for Description {
     }
 }
 
-/// The workspace as detectors see it.
+/// The workspace, as the detectors see it.
 pub(super) struct Tree<'a> {
     pub(super) stage_env: &'a StageEnv,
     pub(super) runner: &'a dyn ProcessRunner,
@@ -50,7 +50,7 @@ pub(super) struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// The folders that hold a file of that name, shortest first; empty for the root.
+    /// The folders that contain a file of this name, shortest first; the root is an empty string.
     pub(super) fn folders_with(&self, name: &str) -> Vec<String> {
         let mut folders: Vec<String> = self
             .stage_env
@@ -68,7 +68,7 @@ impl Tree<'_> {
         folders
     }
 
-    /// The folders that hold one of these files and lie in no other such folder.
+    /// The folders that contain one of these files and are in no other such folder.
     pub(super) fn topmost_with(&self, names: &[&str]) -> Vec<String> {
         let mut all: Vec<String> = names
             .iter()
@@ -87,7 +87,7 @@ impl Tree<'_> {
         top
     }
 
-    /// Whether no folder of the stages' `PATH` has that program.
+    /// Whether the program is missing in all folders of the stages' `PATH`.
     pub(super) fn lacks(&self, program: &str) -> bool {
         let env = &self.stage_env.workspace.env;
         let path = env.iter().find(|(name, _)| name == "PATH");
@@ -115,17 +115,17 @@ impl Tree<'_> {
         self.stage_env.workspace.path.join(dir)
     }
 
-    /// A manifest's text; `None` when it is no small regular file.
+    /// A manifest's text; `None` if it is not a small regular file.
     pub(super) fn text(&self, dir: &str, name: &str) -> Option<String> {
         small_text(&self.path(dir).join(name))
     }
 
-    /// The same file as the caller's checkout has it, where caches come from.
+    /// The same file in the caller's checkout, from which caches come.
     pub(super) fn text_of_checkout(&self, dir: &str, name: &str) -> Option<String> {
         small_text(&self.stage_env.workspace.repo.join(dir).join(name))
     }
 
-    /// What a tool prints about a project; a problem when it fails.
+    /// The output of a tool about a project; a problem if the tool fails.
     pub(super) fn describe(&self, dir: &str, argv: &[&str]) -> Result<Vec<u8>, Problem> {
         let args: Vec<String> = argv[1..].iter().map(|&arg| arg.to_owned()).collect();
         let spec = self
@@ -173,7 +173,7 @@ pub(super) fn joined(dir: &str, name: &str) -> String {
     }
 }
 
-/// Whether a folder lies in another one, which is not the same.
+/// Whether a folder is strictly inside of another one.
 pub(super) fn is_below(dir: &str, above: &str) -> bool {
     match above {
         "" => !dir.is_empty(),
@@ -183,7 +183,7 @@ pub(super) fn is_below(dir: &str, above: &str) -> bool {
     }
 }
 
-/// A folder relative to another, both in the workspace, with `/` between parts.
+/// A folder relative to another one, both in the workspace, with `/` between its parts.
 pub(super) fn relative(path: &Path, to: &Path) -> Option<String> {
     Some(path.strip_prefix(to).ok()?.to_string_lossy().into_owned())
 }

@@ -1,4 +1,4 @@
-//! Caches of package managers: an agent works with the user's, and changes only a layer of its own.
+//! Tests caches of package managers: an agent uses those of the user, and changes only its own layer.
 
 use crate::agent_adapters::stage::{Played, Stage, command, holds, runner};
 use drive_adapters::agents::{AgentHost, agent};
@@ -9,7 +9,7 @@ use drive_engine::ports::Agent;
 use std::fs;
 use std::sync::Arc;
 
-/// Prints what it finds of the user's home, and leaves something behind.
+/// Prints what it finds of the user's home, and leaves a file behind.
 const ROBOT: &str = "#!/bin/sh\ncat > /dev/null\ncd ~
 for file in .cargo/registry/one .npm/_cacache/one .cache/pip/one .cargo/credentials.toml .npmrc .m2/settings.xml; do
   cat $file 2>/dev/null || echo \"no $file\"
@@ -27,7 +27,8 @@ const FILES: [&str; 7] = [
     ".npm/_logs/debug",
 ];
 
-/// A user with caches, logins beside them, and one cache elsewhere. `None` where nothing can be layered.
+/// A user with caches, with credentials beside them, and with one cache elsewhere. `None` if the
+/// machine cannot mount layers.
 fn stage() -> Option<Stage> {
     if !holds(LayerName::Caches) {
         return None;
@@ -122,7 +123,7 @@ fn a_machine_without_overlays_is_named() {
         warnings[0].starts_with("agent `mine` worked without your caches: no private layer over"),
         "{warnings:?}"
     );
-    // Cargo can use a cache that it cannot write, npm cannot.
+    // Cargo can use a cache that it cannot write; npm cannot.
     let text = outcome.unwrap().text;
     assert!(
         text.starts_with("user's .cargo/registry/one\nno .npm/_cacache/one\n"),

@@ -148,7 +148,7 @@ fn a_secret_is_in_no_event_no_outcome_and_no_log_even_when_it_comes_in_pieces() 
 #[test]
 fn what_it_prints_comes_as_events_while_it_runs() {
     let stage = Stage::new();
-    // It waits for a file that is only made when its first line was heard.
+    // It waits for a file that is only created after its first line was read.
     stage.program(
         "robot",
         "#!/bin/sh\necho first\nfor i in $(seq 300); do [ -e heard ] && break; sleep 0.1; done\ncat heard\n",

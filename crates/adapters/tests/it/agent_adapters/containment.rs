@@ -32,7 +32,7 @@ fn git(folder: &Path, args: &[&str]) {
     );
 }
 
-/// A repository in the user's home, and a sandbox with a repository of its own that borrows from it.
+/// A repository in the user's home, and a sandbox whose own repository borrows from it.
 fn in_a_sandbox(stage: &Stage, role: Role) -> AgentRequest {
     let repo = stage.root.join("home/repo");
     std::fs::create_dir_all(&repo).unwrap();
@@ -49,7 +49,7 @@ fn in_a_sandbox(stage: &Stage, role: Role) -> AgentRequest {
     request
 }
 
-/// Tries to write each place and says which it could.
+/// A script that tries to write each path and prints those that it could write.
 fn writer(places: &[PathBuf]) -> String {
     let mut script = "#!/bin/sh\ncat > /dev/null\n".to_owned();
     for place in places {
@@ -101,7 +101,7 @@ fn a_writer_writes_its_sandbox_and_nothing_of_the_users() {
     assert_eq!(wrote(&played.outcome().text), allowed);
 }
 
-/// The commands of an agent that is told not to write a file and tries all the same.
+/// The commands of an agent that tries to write a file although it was told not to.
 const TAMPERS: &str = "#!/bin/sh\ncat > /dev/null\n\
     (echo x >> checks/a.txt) 2>/dev/null && echo 'wrote appended'\n\
     (rm checks/a.txt) 2>/dev/null && echo 'wrote removed'\n\
@@ -131,7 +131,7 @@ fn an_agent_cannot_write_the_files_that_hold_its_checks() {
         (wrote(&played.outcome().text), text)
     };
     let names = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
-    // A link is not followed: what is held is shown, and its end is not the agent's to see.
+    // Links are not followed: the protected path is shown, but the agent cannot see the link's target.
     let paths = [
         "checks/a.txt",
         "checks/link",
@@ -210,7 +210,7 @@ fn tools_of_the_search_path_stay_usable_when_they_are_in_the_home() {
     assert_eq!(played.outcome().text, "helped\n");
 }
 
-/// Shims of mise and volta are links to one program, which goes by the name it is started under.
+/// Shims of mise and volta are links to one program, which acts by the name under which it is started.
 #[test]
 fn a_shim_is_started_under_its_own_name() {
     let mut stage = Stage::new();

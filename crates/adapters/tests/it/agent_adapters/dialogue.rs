@@ -4,7 +4,7 @@ use drive_core::agent::{
     AgentEvent, AgentKind, Budget, Decision, Ending, Failure, Overrun, PermissionRequest, Role,
 };
 
-/// Asks for a permission, then says how it was answered.
+/// Asks for a permission, then prints the answer.
 const ASKING_CLAUDE: &str = r#"#!/bin/sh
 read -r prompt
 echo '{"type":"system","subtype":"init","session_id":"s1","model":"m"}'
@@ -121,7 +121,7 @@ fn an_agent_that_passes_its_budget_is_ended_in_the_middle() {
     );
 }
 
-/// Speaks just enough of the protocol, and asks before it writes.
+/// Implements just enough of the protocol, and asks before it writes.
 const ACP_AGENT: &str = r#"#!/bin/sh
 read -r initialize
 echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
@@ -168,7 +168,7 @@ fn a_prompt_of_five_megabytes_reaches_an_agent_that_is_spoken_to() {
     assert!(size > 5_000_000, "{size}");
 }
 
-/// Its help names one option.
+/// An agent whose help lists one option.
 const FORMED_CLAUDE: &str = r#"#!/bin/sh
 case "$*" in
   *--help*) echo 'Options: HELP <schema>'; exit 0;;

@@ -1,4 +1,4 @@
-//! What is told about a login that an agent is given as it is.
+//! Tests the warning about a login that is passed to an agent as it is.
 
 use crate::agent_adapters::stage::{Stage, command, of_kind, runner};
 use drive_adapters::Environment;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 const REASON: &str = "a Google login is given to it; the agent holds a real login";
 
-/// A user who is logged in with Google, and programs that only end.
+/// A user who is logged in with Google, and programs that end immediately.
 fn stage() -> Stage {
     let stage = Stage::new();
     let folder = stage.root.join("home/.gemini");

@@ -1,4 +1,4 @@
-//! A login that is missing or over is told before an agent starts.
+//! Tests that a missing or expired login is reported before an agent starts.
 
 use crate::agent_adapters::stage::{Stage, of_kind};
 use drive_core::agent::{AgentConfig, AgentKind, Ending, Failure, Role};
@@ -13,7 +13,7 @@ const PROGRAMS: [(AgentKind, &str, &str); 3] = [
     (AgentKind::GeminiCli, "gemini", "gemini"),
 ];
 
-/// Ended at 2020-01-01T00:00:00Z: `{"alg":"none"}` and `{"exp":1577836800}`.
+/// Expired at 2020-01-01T00:00:00Z: `{"alg":"none"}` and `{"exp":1577836800}`.
 const OLD_TOKEN: &str = "eyJhbGciOiJub25lIn0.eyJleHAiOjE1Nzc4MzY4MDB9.c2ln";
 const OLD: [(AgentKind, &str, &str, &str); 3] = [
     (
@@ -36,7 +36,7 @@ const OLD: [(AgentKind, &str, &str, &str); 3] = [
     ),
 ];
 
-/// A user with this file in the home, and a program that says when it was started for work.
+/// A user with this file in the home, and a program that reports when it was started for work.
 fn stage(program: &str, file: Option<(&str, &str)>) -> Stage {
     let stage = Stage::new();
     if let Some((name, text)) = file {
@@ -48,7 +48,7 @@ fn stage(program: &str, file: Option<(&str, &str)>) -> Stage {
     stage
 }
 
-/// What an agent is told of before it starts, by its check and by a run.
+/// The problems that the check and the run of an agent report before it starts.
 fn told(stage: &Stage, config: &AgentConfig) -> [String; 2] {
     let refused = stage
         .agent(config)
@@ -74,7 +74,7 @@ fn an_agent_without_a_login_or_key_is_told_how_to_log_in() {
     for (kind, program, command) in PROGRAMS {
         let stage = stage(program, None);
         let says = format!("it has neither a login nor an API key; log in with `{command}`");
-        // The defaults name the same command.
+        // The default command is the same.
         for command in [Vec::new(), vec![program.to_owned()]] {
             let config = AgentConfig {
                 command,
@@ -82,7 +82,7 @@ fn an_agent_without_a_login_or_key_is_told_how_to_log_in() {
             };
             assert_eq!(told(&stage, &config), [says.clone(), says.clone()]);
         }
-        // A program of the settings may bring a key of its own.
+        // A program of the settings may have its own key.
         let played = stage.play(&of_kind(kind, program), &stage.request(Role::Coder));
         assert_ne!(played.events, [], "{program}");
     }

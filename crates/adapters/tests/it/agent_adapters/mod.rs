@@ -1,4 +1,4 @@
-//! The agent adapters with programs that only pretend to be agents: real processes, real kernel
+//! Tests the agent adapters with programs that imitate agents: real processes, real kernel
 //! isolation, no network.
 
 mod caches;

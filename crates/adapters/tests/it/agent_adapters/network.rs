@@ -1,4 +1,4 @@
-//! What an agent reaches, by its settings and the environment of its user.
+//! Tests which addresses an agent reaches, depending on its settings and its user's environment.
 
 use crate::agent_adapters::stage::{Played, Stage, command, runner};
 use crate::process_runner::escape::lacking;
@@ -15,7 +15,7 @@ fn network_events(played: &Played) -> Vec<&str> {
     network.collect()
 }
 
-/// Says which of the ports of this machine it reaches.
+/// Prints which ports of this machine it reaches.
 const REACHES: &str = "#!/bin/sh\nfor port in $PORTS; do perl -MIO::Socket::INET -e \
     'print IO::Socket::INET->new(PeerAddr => \"127.0.0.1:\" . shift) ? \"yes \" : \"no \"' $port; done\n\
     getent hosts refused.example >&2; true\n";

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A user's home with secrets in it, a sandbox, and a folder for programs.
+/// A user's home that contains secrets, a sandbox, and a folder for programs.
 pub(crate) struct Stage {
     pub(crate) root: PathBuf,
     pub(crate) variables: Vec<(String, String)>,
@@ -158,7 +158,7 @@ pub(crate) fn command(program: &str) -> AgentConfig {
 }
 
 pub(crate) fn of_kind(kind: AgentKind, program: &str) -> AgentConfig {
-    // By its path, so that it may bring a key of its own.
+    // The kind's own program is named by its path, so that it may have its own key.
     let is_own = kind.default_command() == Some(program);
     let folder = if is_own { "bin/" } else { "" };
     AgentConfig {
@@ -167,7 +167,7 @@ pub(crate) fn of_kind(kind: AgentKind, program: &str) -> AgentConfig {
     }
 }
 
-/// Whether the kernel here can hold an agent to its folders; says so when it cannot.
+/// Whether the kernel of this machine can confine an agent to its folders; prints a message if it cannot.
 pub(crate) fn holds(layer: LayerName) -> bool {
     let layers = runner().probe();
     let state = layers.iter().find(|l| l.name == layer).map(|l| &l.state);

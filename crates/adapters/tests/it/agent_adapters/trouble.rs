@@ -61,7 +61,7 @@ fn another_program_under_an_agents_name_is_found_out_by_its_version() {
     }
 }
 
-/// A repository can name the program, and it is asked for its version before anything else happens.
+/// A repository can name the program, and it is asked for its version first of all.
 #[test]
 fn a_program_that_is_asked_for_its_version_is_confined_and_holds_no_secret() {
     let mut stage = Stage::new();
@@ -84,7 +84,7 @@ fn a_program_that_is_asked_for_its_version_is_confined_and_holds_no_secret() {
     for mode in [IsolationMode::Auto, IsolationMode::Require] {
         assert_eq!(check(mode).unwrap().version.as_deref(), Some("2.1.325"));
     }
-    // Unconfined it does what it wants; but the key is not there to be had.
+    // Unconfined it can do anything, but the key is not available to it.
     let control = check(IsolationMode::Off).unwrap_err();
     assert_eq!(
         control.causes,

@@ -1,4 +1,4 @@
-//! Answers in the form that a CLI's own option gives them.
+//! Tests answers in the form that a CLI's own option enforces.
 
 use crate::agent_interop::lab::Lab;
 use drive_core::agent::answer::{
@@ -29,7 +29,7 @@ fn objection() -> Value {
     })
 }
 
-/// The turn with which a model gives an answer that its CLI asks for.
+/// The turn in which a model gives the answer that its CLI requests.
 fn turn(cli: Cli, answer: &Value) -> Turn {
     match cli {
         Cli::Claude => Turn::call(Call::tool("StructuredOutput", answer.clone())),
@@ -37,7 +37,7 @@ fn turn(cli: Cli, answer: &Value) -> Turn {
     }
 }
 
-/// The schema that a request carries to the model.
+/// The schema that a request passes to the model.
 fn schema_of(cli: Cli, request: &RecordedRequest) -> Option<Value> {
     match cli {
         Cli::Claude => {

@@ -5,7 +5,7 @@ use drive_testkit::interop::Cli;
 use drive_testkit::model_server::{Fault, Script, Turn};
 use std::time::Duration;
 
-/// Leaves the CLI's session, ignores every signal that can be ignored, and has a child of its own.
+/// Leaves the CLI's session, ignores every signal that can be ignored, and has its own child.
 const STUBBORN: &str = "touch started; \
      setsid sh -c 'trap \"\" TERM HUP INT; sleep 86398; sleep 86398' & sleep 86398";
 
@@ -24,7 +24,7 @@ fn the_stubborn_tools_of_codex_are_gone_after_its_limit() {
     ends_with_its_tools(Cli::Codex);
 }
 
-/// The exit code of one of them is 0 here.
+/// One of the CLIs exits with 0 here.
 #[test]
 fn an_answer_without_its_end_is_no_success_of_any() {
     for fault in [Fault::EndEarly, Fault::Malformed] {
@@ -42,9 +42,9 @@ fn an_answer_without_its_end_is_no_success_of_any() {
     }
 }
 
-/// That no process is left is checked by every run of the lab.
+/// Every run of the lab checks that no process remains.
 fn ends_with_its_tools(cli: Cli) {
-    // One of them asks its model again while the tool still runs.
+    // One of the CLIs calls its model again while the tool still runs.
     let script = Script::new([Turn::run(STUBBORN), Turn::fault(Fault::HangBeforeHeaders)]);
     let Some(lab) = Lab::new(cli, |_| script) else {
         return;

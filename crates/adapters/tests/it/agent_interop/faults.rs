@@ -5,7 +5,7 @@ use drive_testkit::interop::Cli;
 use drive_testkit::model_server::{Fault, Script, Times, Turn};
 use std::time::Duration;
 
-/// Runs against a model that always fails this way; the idle clock ends what would hang.
+/// Runs with a model that always fails in this way; the idle timeout ends a run that would hang.
 fn meets(cli: Cli, fault: Fault) -> Option<(Vec<AgentEvent>, Failure)> {
     let lab = Lab::new(cli, |_| Script::new([Turn::fault(fault)]))?;
     let mut request = lab.request(Role::Coder);
@@ -36,7 +36,7 @@ fn waits(events: &[AgentEvent]) -> Vec<&Wait> {
         .collect()
 }
 
-/// An error answer ends as a failure of the model, and each retry before it was a wait.
+/// An error answer ends as a failure of the model, and each earlier retry was reported as a wait.
 fn overloaded(cli: Cli, code: u16) {
     let Some((events, failure)) = meets(cli, Fault::status(code)) else {
         return;
@@ -78,7 +78,7 @@ fn hangs(cli: Cli, fault: Fault) {
     );
 }
 
-/// A stream that breaks once is tried again, and the run goes on.
+/// A stream that breaks once is retried, and the run continues.
 fn recovers(cli: Cli, fault: Fault) {
     let lab = Lab::new(cli, |home| {
         let file = home.work().join("a.txt").display().to_string();
@@ -158,7 +158,7 @@ fn codex_survives_a_dropped_stream() {
     recovers(Cli::Codex, Fault::DropMidEvent);
 }
 
-/// It does not try again, and it says so.
+/// It does not retry, and it reports the failure.
 #[test]
 fn gemini_ends_with_a_dropped_stream_and_blames_the_model() {
     if let Some((events, failure)) = meets(Cli::Gemini, Fault::DropMidEvent) {

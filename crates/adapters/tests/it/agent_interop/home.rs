@@ -1,4 +1,5 @@
-//! What the user's home and the repository say to an agent: text, login and model; nothing that runs.
+//! Tests what an agent takes from the user's home and the repository: instructions, login and
+//! model, but nothing that runs.
 
 use crate::agent_interop::lab::{Lab, Played};
 use drive_core::agent::{AgentEvent, Ending, Failure, Role};
@@ -16,7 +17,7 @@ fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// Every file below a folder, with what is in it.
+/// Every file below a folder, with its content.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut open = vec![folder.to_path_buf()];
@@ -39,8 +40,8 @@ fn server(mark: &str) -> serde_json::Value {
     serde_json::json!({"command": "sh", "args": ["-c", format!("touch {mark}")]})
 }
 
-/// Settings in the user's home that leave marks `MARK-hook` and `MARK-server` as soon as the program
-/// starts with them.
+/// Writes settings into the user's home that leave the marks `MARK-hook` and `MARK-server` as soon
+/// as the program starts with them.
 fn plant(cli: Cli, home: &Path, mark: &str) {
     let command = format!("touch {mark}-hook");
     let server = server(&format!("{mark}-server"));
@@ -97,8 +98,8 @@ fn lab(cli: Cli) -> Option<Lab> {
     })
 }
 
-/// Planted in the home, settings run when the program is started by hand, and not when drive starts
-/// it; the home stays as it was; and a server runs that the user's settings of drive name.
+/// Settings in the home run when the program is started by hand, but not when drive starts it, and
+/// the home stays unchanged. A server that the user's drive settings name does run.
 fn gets_nothing_that_runs(cli: Cli) {
     let Some(lab) = lab(cli) else { return };
     plant(cli, &lab.home.home(), &lab.in_work("mark"));
@@ -150,8 +151,8 @@ fn codex_gets_nothing_of_the_home_that_runs_but_a_named_server() {
     gets_nothing_that_runs(Cli::Codex);
 }
 
-/// The model reads the user's instructions and the repository's at the base; not those of the tree
-/// an agent works in, and no file that they would import.
+/// The model gets the user's instructions and those of the repository at the base; not those of the
+/// tree in which an agent works, and no file that they would import.
 fn is_told_as_text(cli: Cli) {
     let Some(lab) = lab(cli) else { return };
     let (folder, own) = match cli {
@@ -186,7 +187,7 @@ fn is_told_as_text(cli: Cli) {
     ] {
         assert_eq!(told.contains(words), expected, "{words}");
     }
-    // The program itself would read the tree's.
+    // The program itself would read those of the tree.
     lab.by_hand();
     assert!(asked().contains("words-of-the-tree"));
 }
@@ -206,7 +207,7 @@ fn codex_reads_instructions_as_text() {
     is_told_as_text(Cli::Codex);
 }
 
-/// A reviewer of every kind holds a change against the same rules.
+/// Reviewers of every kind get the same rules.
 fn reviews_by_all_rules(cli: Cli) {
     let Some(lab) = lab(cli) else { return };
     let mut request = lab.request(Role::Reviewer);
@@ -244,7 +245,7 @@ fn codex_reviews_by_all_rules_of_the_repository() {
     reviews_by_all_rules(Cli::Codex);
 }
 
-/// Three parts in base64, as the tokens of ChatGPT are: `{"alg":"none"}`, the account, a signature.
+/// Three parts in base64, like the tokens of ChatGPT: `{"alg":"none"}`, the account, a signature.
 const ID_TOKEN: &str = "eyJhbGciOiJub25lIn0.eyJlbWFpbCI6Im1lQGV4YW1wbGUub3JnIiwiaHR0cHM6Ly9hcGkub3BlbmFpLmNvbS9hdXRoIjp7ImNoYXRncHRfcGxhbl90eXBlIjoicHJvIiwiY2hhdGdwdF9hY2NvdW50X2lkIjoiYWNjIn19.c2ln";
 
 fn log_in(cli: Cli, lab: &mut Lab) {
@@ -287,7 +288,7 @@ fn access_token(cli: Cli) -> &'static str {
     }
 }
 
-/// A login by subscription works without its tokens, which the agent never sees.
+/// A subscription login works without its tokens, which the agent never sees.
 fn works_without_its_tokens(cli: Cli) {
     let script = |_: &drive_testkit::interop::AgentHome| {
         Script::new([
@@ -334,7 +335,7 @@ fn codex_works_with_a_login_whose_tokens_it_does_not_have() {
     works_without_its_tokens(Cli::Codex);
 }
 
-/// The user's own program has renewed the login while the agent works: the new one is used.
+/// If the user's own program renews the login while the agent works, the new login is used.
 fn works_with_a_login_renewed_meanwhile(cli: Cli) {
     let script = |_: &drive_testkit::interop::AgentHome| {
         Script::new([Turn::run("true"), Turn::text("done")]).only_with_key(access_token(cli))
@@ -378,7 +379,8 @@ fn codex_works_with_a_login_that_was_renewed_meanwhile() {
     works_with_a_login_renewed_meanwhile(Cli::Codex);
 }
 
-/// Without a login every program is told apart from one that failed, with the command that logs in.
+/// For every program, a missing login is distinguished from a failure, and reported with the
+/// command that logs in.
 fn names_its_login(cli: Cli, command: &str) {
     let fault = Turn::fault(Fault::status(401));
     let Some(mut lab) = Lab::new(cli, |_| Script::new([fault])) else {
@@ -420,7 +422,7 @@ fn codex_without_a_login_names_the_command_that_logs_in() {
     names_its_login(Cli::Codex, "codex login");
 }
 
-/// A login whose file says that it is over starts nothing.
+/// If the login's file shows that it expired, nothing is started.
 #[test]
 fn an_expired_login_is_told_before_the_agent_starts() {
     let Some(mut lab) = lab(Cli::Claude) else {

@@ -1,4 +1,4 @@
-//! Keys stay with drive: the real programs work with a dummy, and drive counts what they use.
+//! Tests that keys stay with drive: the real programs work with a dummy, and drive counts their usage.
 
 use crate::agent_interop::lab::Lab;
 use drive_core::agent::{Budget, Ending, Failure, Overrun, Role, Usage};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 const KEY: &str = "sk-the-real-key-of-the-user";
 
-/// Looks for the key wherever an agent can look, by patterns that do not match themselves.
+/// Searches for the key wherever an agent can search, with patterns that do not match themselves.
 const LOOK: &str = r#"{ env; cat /proc/*/environ /proc/*/cmdline; } 2> /dev/null | tr '\0' '\n' |
     grep -q 'sk-the-[r]eal-key-of-the-user' && echo FOUND-IN-PROCESSES
 grep -rqs 'sk-the-[r]eal-key-of-the-user' ~ "${TMPDIR:-/tmp}" && echo FOUND-IN-FILES
@@ -37,7 +37,7 @@ fn seen(lab: &Lab) -> String {
     results.collect()
 }
 
-/// The agent reaches its model through the broker alone, and finds the key nowhere.
+/// The agent reaches its model only through the broker, and finds the key nowhere.
 fn works_without_its_key(cli: Cli) {
     let turns = [Turn::run(LOOK), Turn::text("done")];
     let Some(lab) = lab(cli, turns.clone()) else {
@@ -61,7 +61,7 @@ fn works_without_its_key(cli: Cli) {
     let log = lab.log() + &format!("{:?}", played.events);
     assert!(!log.contains(KEY), "{log}");
 
-    // The control: by hand, the same program has the key.
+    // The control: started by hand, the same program has the key.
     let Some(lab) = self::lab(cli, turns) else {
         return;
     };
@@ -104,7 +104,7 @@ fn a_key_that_the_model_refuses_is_a_missing_login() {
     }
 }
 
-/// The run is stopped while its model still has something to say.
+/// The run is stopped although its model has further turns.
 fn stops_at_its_budget(cli: Cli) {
     let usage = model_server::Usage {
         input: 1000,

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// One real CLI, a scripted model, and a worktree to work in.
+/// One real CLI, a scripted model, and a worktree.
 pub(crate) struct Lab {
     pub(crate) cli: Cli,
     pub(crate) clis: AgentClis,
@@ -40,7 +40,7 @@ impl Played {
 }
 
 impl Lab {
-    /// `None` where the CLIs cannot be had, after saying so.
+    /// `None` if the CLIs are not available; a message about that was printed.
     pub(crate) fn new(cli: Cli, script: impl FnOnce(&AgentHome) -> Script) -> Option<Self> {
         let clis = AgentClis::installed_or_skip()?;
         let home = AgentHome::new().unwrap();
@@ -150,19 +150,18 @@ impl Lab {
         Played { events, result }
     }
 
-    /// Gives the caller another value of a variable.
+    /// Changes a variable of the caller.
     pub(crate) fn set(&mut self, name: &str, value: &str) {
         self.unset(name);
         self.variables.push((name.to_owned(), value.to_owned()));
     }
 
-    /// Takes a variable away from the caller.
+    /// Removes a variable of the caller.
     pub(crate) fn unset(&mut self, name: &str) {
         self.variables.retain(|(known, _)| known != name);
     }
 
-    /// The CLI as a person would start it in the folder, which they trust, with all of their own
-    /// settings.
+    /// Starts the CLI as a person would in the folder, which they trust, with all of their own settings.
     pub(crate) fn by_hand(&self) {
         let mut command = self.config().command;
         let work = self.home.work().display().to_string();
@@ -198,13 +197,13 @@ impl Lab {
             ..CommandSpec::new(&command[0], self.home.work())
         };
         let runner = BoundedRunner::with_helper(env!("CARGO_BIN_EXE_drive-supervise"));
-        // Some end with an error once what they were made to run has run.
+        // Some end with an error after what they should run has run.
         let mut output = Collect::new(64 * 1024);
         let report = runner.run(&spec, &CancelToken::new(), &mut |_| Ok(()), &mut output);
         report.unwrap();
     }
 
-    /// What the CLI printed, for the message of a test that failed.
+    /// The output of the CLI, for the message of a failed test.
     pub(crate) fn log(&self) -> String {
         let path = self.scratch().join(drive_adapters::agents::TRANSCRIPT);
         std::fs::read_to_string(path).unwrap_or_default()
@@ -227,7 +226,7 @@ impl Lab {
         self.home.work().parent().unwrap().join("run")
     }
 
-    /// Processes whose environment names our folders.
+    /// Processes with our folders in their environment.
     fn survivors(&self) -> Vec<String> {
         let mark = self.scratch().display().to_string();
         std::fs::read_dir("/proc")

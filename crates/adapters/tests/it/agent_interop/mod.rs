@@ -1,5 +1,5 @@
-//! The agent adapters with the real claude, gemini and codex, which talk to a scripted model on
-//! loopback: an empty environment, a private home, dummy keys, a wall clock.
+//! Tests the agent adapters with the real claude, gemini and codex, which use a scripted model on
+//! loopback: an empty environment, a private home, dummy keys, a time limit.
 
 mod acp;
 mod answer_forms;

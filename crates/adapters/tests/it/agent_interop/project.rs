@@ -9,8 +9,8 @@ fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// A repository that brings settings which run something as soon as an agent starts in it, and a
-/// program that runs them when a person starts it there.
+/// A repository whose settings run something as soon as an agent starts in it. The control: a
+/// person who starts the program there triggers it.
 fn stays_quiet(cli: Cli, plant: impl Fn(&Path, &str)) {
     let planted = || {
         let lab = Lab::new(cli, |_| {

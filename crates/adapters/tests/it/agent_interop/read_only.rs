@@ -5,8 +5,8 @@ use drive_testkit::interop::Cli;
 use drive_testkit::model_server::{Call, Script, Turn};
 use serde_json::json;
 
-/// A reviewer that is told to write by every tool its CLI has. Without the kernel's help, so that
-/// the CLI's own flags are what is tested.
+/// A reviewer that is told to write with every tool of its CLI. Without the kernel's confinement,
+/// so that the CLI's own flags are tested.
 fn refuses(cli: Cli, calls: impl Fn(&str) -> Vec<Call>) {
     let lab = Lab::new(cli, |home| {
         let mut turns: Vec<Turn> = calls(&home.work().display().to_string())
@@ -124,7 +124,7 @@ fn codex_refuses_to_write_by_each_of_its_tools() {
     });
 }
 
-/// The kernel holds the role even where an agent's own flags would not.
+/// The kernel confines the role even if an agent's own flags would not.
 #[test]
 fn the_kernel_refuses_what_a_reviewers_flags_let_through() {
     for cli in Cli::ALL {

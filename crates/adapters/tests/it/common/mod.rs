@@ -1,4 +1,4 @@
-//! A journal in a temporary folder, and the smallest things to put into it.
+//! A journal in a temporary folder, and minimal values to store in it.
 
 use drive_adapters::store::{Database, SqliteStore};
 use drive_core::Problem;
@@ -22,7 +22,7 @@ pub struct Fixture {
 }
 
 impl Fixture {
-    /// The same journal as another process would open it.
+    /// The same journal, opened like in another process.
     pub fn open_again(&self) -> SqliteStore {
         SqliteStore::new(Arc::new(Database::open(&self.path).unwrap()))
     }

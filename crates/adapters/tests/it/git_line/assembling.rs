@@ -1,4 +1,4 @@
-//! Begins the branch and merges tasks one on another.
+//! Tests beginning the branch and merging tasks one after another.
 
 use super::{Scene, line};
 use drive_adapters::verify::GitCandidates;
@@ -95,7 +95,7 @@ fn cars_are_merged_one_on_another_into_the_trees_that_the_verifier_makes() {
     assert_eq!(world.git(["for-each-ref"]), before);
     assert_eq!(world.git(["status", "--porcelain"]), "");
 
-    // Once more gives the same commits, whatever the time is.
+    // A repetition gives the same commits, whatever the time is.
     assert_eq!(scene.assembled(&scene.base, &[&one, &two]), made);
 }
 
@@ -147,7 +147,7 @@ fn a_head_that_is_contained_already_adds_no_commit() {
 
 #[test]
 fn no_setting_or_attribute_of_the_user_changes_what_a_merge_gives() {
-    // One side renames a long file, the other one changes a line of it.
+    // One side renames a long file, the other changes a line of it.
     let text: String = (0..40).map(|line| format!("line {line}\n")).collect();
     let scene = Scene::new();
     scene.world.write("old.txt", &text);
@@ -186,7 +186,7 @@ fn no_setting_or_attribute_of_the_user_changes_what_a_merge_gives() {
     scene
         .world
         .git(["config", "--global", "core.attributesFile", attributes]);
-    // An attribute that is not committed in the line counts for nothing either.
+    // An attribute that is not committed on the line has no effect either.
     scene.world.write(".gitattributes", "*.txt merge=union\n");
     assert_eq!(scene.assembled(&base, &[&one, &two]), plain);
     assert_eq!(clash(), refused);

@@ -1,4 +1,4 @@
-//! Moves the branch, and leaves it where somebody else moved it.
+//! Tests moving the branch, and leaving it where others moved it.
 
 use super::{Scene, line};
 use drive_core::cruise::train::Coupled;
@@ -25,7 +25,7 @@ fn a_landing_moves_the_line_here_and_on_its_remote() {
         let two = scene.task("two", &scene.base, &[("b", "b\n")]);
         let made = scene.assembled(&scene.base, &[&one, &two]);
         let land = scene.land(&line, &scene.base, &made[1]);
-        // The second time finds it landed.
+        // The second attempt finds that it has landed.
         for _ in 0..2 {
             assert_eq!(scene.act(&land), LineAnswer::CarsLanded);
             assert_eq!(scene.local("cruise").as_ref(), Some(&made[1].commit));
@@ -60,12 +60,12 @@ fn a_line_that_somebody_moved_is_not_moved() {
         put(&theirs);
         assert_eq!(scene.act(&land), moved(Some(&theirs)));
         assert_eq!(tip().as_ref(), Some(&theirs));
-        // One that is on top of what landed is one that moved as well.
+        // A branch that is ahead of the landed commit has moved as well.
         let on_top = scene.task("later", &made[0].commit, &[("c", "c\n")]).head;
         put(&on_top);
         assert_eq!(scene.act(&land), moved(Some(&on_top)));
         assert_eq!(tip().as_ref(), Some(&on_top));
-        // One that is gone is not made again.
+        // A deleted branch is not created again.
         match remote {
             Some(_) => scene.world.git(["push", "-q", "origin", ":cruise"]),
             None => scene.world.git(["branch", "-qD", "cruise"]),
@@ -84,7 +84,7 @@ fn a_push_that_comes_between_the_look_and_the_landing_wins() {
     let theirs = scene.task("theirs", &scene.base, &[("b", "b\n")]).head;
     let made = scene.assembled(&scene.base, &[&one]);
     scene.world.git(["push", "-q", "origin", "task/theirs"]);
-    // The remote moves the branch itself while it takes the push.
+    // The remote moves the branch itself while it accepts the push.
     scene.remote_hook(&format!(
         "test \"$1\" = refs/heads/cruise || exit 0\n\
          git update-ref refs/heads/cruise {theirs} {}",
@@ -158,7 +158,7 @@ fn a_line_that_is_checked_out_here_is_not_moved_under_its_files() {
         }
         assert_eq!(scene.local("cruise").as_ref(), Some(&scene.base));
         assert_eq!(scene.world.git(["status", "--porcelain"]), "");
-        // Once the checkout is elsewhere, landing again moves it.
+        // After the checkout has switched to another branch, landing again moves it.
         scene.world.git(["checkout", "-q", "main"]);
         assert_eq!(scene.act(&land), LineAnswer::CarsLanded);
         assert_eq!(scene.local("cruise").as_ref(), Some(&made[0].commit));

@@ -1,4 +1,4 @@
-//! The branch that tasks land on, against real git: merges without a checkout, and compare-and-swap.
+//! Tests the branch on which tasks land with real git: merges without a checkout, and compare-and-swap.
 
 mod assembling;
 mod landing;
@@ -58,7 +58,7 @@ impl Scene {
         answer
     }
 
-    /// A task that changes these files, from a commit on.
+    /// A task that changes these files, starting from a commit.
     fn task(&self, name: &str, from: &CommitSha, files: &[(&str, &str)]) -> CarOrder {
         let world = &self.world;
         world.git(["checkout", "-q", "--detach", from]);
@@ -120,7 +120,7 @@ impl Scene {
         }
     }
 
-    /// What the remote's hook prints and answers before it takes a push.
+    /// Installs a hook of the remote that runs before it accepts a push.
     fn remote_hook(&self, script: &str) {
         let path = self.world.path().join("remote.git/hooks/update");
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();

@@ -1,4 +1,4 @@
-//! The GitHub adapter in front of the simulator, with time that passes only when told to.
+//! The GitHub adapter with the simulator and a simulated clock, for tests.
 
 pub mod operations;
 
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 pub const REPO: &str = "acme/widgets";
 
-/// Waiting moves the simulated clock, and nothing else.
+/// A pause that only advances the simulated clock.
 pub struct SimPause(pub SimClock);
 
 impl Pause for SimPause {
@@ -34,7 +34,7 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// A fresh simulator with one repository, and the adapter in front of it.
+    /// A new simulator with one repository, and the adapter for it.
     pub fn start() -> Self {
         let simulator = Simulator::start();
         simulator.add_repo("acme", "widgets");
@@ -48,7 +48,7 @@ impl Hub {
     }
 }
 
-/// The adapter, with what it kept before.
+/// The adapter with this cache.
 pub fn adapter(simulator: &Simulator, api_url: &str, cache: Arc<dyn HttpCache>) -> GitHub {
     let clock = simulator.clock().clone();
     GitHub::new(
@@ -70,7 +70,7 @@ pub fn adapter(simulator: &Simulator, api_url: &str, cache: Arc<dyn HttpCache>) 
 }
 
 impl Drop for Hub {
-    /// Whatever a test is about: both sides keep to GitHub's own description.
+    /// Checks for every test that both sides adhere to GitHub's own description.
     fn drop(&mut self) {
         if !std::thread::panicking() {
             assert_eq!(self.simulator.violations(), Vec::<String>::new());

@@ -1,7 +1,7 @@
-//! Which of GitHub's operations the adapter uses. Every test of the adapter holds it to this list, and
+//! The operations of GitHub that the adapter uses. Every test of the adapter checks this list, and
 //! one test uses them all.
 
-/// Operations of the REST API that are asked for, as GitHub's description names them.
+/// Operations of the REST API that are used, by their names in GitHub's description.
 pub(crate) const CALLED: [&str; 30] = [
     "actions/download-job-logs-for-workflow-run",
     "actions/get-job-for-workflow-run",

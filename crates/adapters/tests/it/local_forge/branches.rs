@@ -1,4 +1,4 @@
-//! Pull requests follow their branches, whoever moved them.
+//! Tests that pull requests follow their branches, whoever moved them.
 
 use crate::local_forge::world::World;
 use drive_core::forge::PrState;
@@ -139,7 +139,7 @@ fn an_unrelated_or_empty_commit_on_the_base_is_not_a_merge() {
     world.push("main", "other.txt", "other\n");
     assert_eq!(world.forge.fetch(pr.number).unwrap().state, PrState::Open);
 
-    // Work that takes itself back merges to nothing, and so does an empty commit.
+    // A branch whose work cancels out merges to nothing, and so does an empty commit.
     let nothing = world.open("feat/nothing");
     world.push("feat/nothing", "src/lib.rs", "");
     let tree = world.git(["rev-parse", "main^{tree}"]);

@@ -1,4 +1,4 @@
-//! The suite every forge passes, unchanged.
+//! Runs the unchanged forge contract on the local forge.
 
 use crate::local_forge::world::World;
 use drive_adapters::forge::local::{CommentTarget, PersonalComment};
@@ -62,7 +62,7 @@ impl ForgeFixture for Local {
     }
 
     fn delete(&self, _pr: PrNumber, comment: CommentRef) {
-        // Nobody can delete one from the command line.
+        // The command line cannot delete a comment.
         let database = self.0.database();
         let gone = database.execute(
             "DELETE FROM local_comments WHERE id = ?1",

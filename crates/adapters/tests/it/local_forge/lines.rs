@@ -1,4 +1,4 @@
-//! Comments stand on lines of the diff, and move with them.
+//! Tests comments on lines of the diff, which move with the lines.
 
 use crate::local_forge::world::World;
 use drive_adapters::forge::local::{CommentTarget, PersonalComment};

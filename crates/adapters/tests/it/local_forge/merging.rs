@@ -1,4 +1,4 @@
-//! A real merge commit, and a checkout that follows only when that is safe.
+//! Tests that a merge creates a real merge commit, and that a checkout is updated only when that is safe.
 
 use crate::local_forge::world::World;
 use drive_core::forge::{PrState, PullRequest};
@@ -183,7 +183,7 @@ fn a_merge_whose_record_was_lost_is_found_again() {
     let MergeOutcome::Merged { sha } = merge(&world, &pr) else {
         panic!("it was not merged");
     };
-    // As if the process had died between moving the base and writing that down.
+    // As if the process had died between moving the base and recording that.
     let database = world.database();
     database
         .execute(

@@ -1,4 +1,4 @@
-//! The local forge over real git and real SQLite.
+//! Tests the local forge with real git and real SQLite.
 
 mod branches;
 mod contract;

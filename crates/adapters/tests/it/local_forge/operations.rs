@@ -1,4 +1,4 @@
-//! Operations of people: comment, reply, review, close, reopen.
+//! Tests operations of people: comment, reply, review, close, reopen.
 
 use crate::local_forge::world::World;
 use drive_adapters::forge::local::{CommentTarget, PersonalComment};

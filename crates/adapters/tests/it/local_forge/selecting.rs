@@ -1,4 +1,4 @@
-//! `forge.kind = "auto"` over a real repository, its remote and an environment.
+//! Tests `forge.kind = "auto"` with a real repository, its remote and an environment.
 
 use crate::local_forge::world::World;
 use drive_adapters::Environment;
@@ -14,7 +14,7 @@ use drive_engine::ports::{Clock, ProcessRunner};
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
-/// What is chosen with these settings and these variables; `PATH` has nothing but git and `bin`.
+/// The choice for these settings and variables; `PATH` contains only git and `bin`.
 fn chosen(
     world: &World,
     change: impl FnOnce(&mut ForgeSettings),
@@ -44,7 +44,7 @@ fn chosen(
         .map_err(|problem| problem.kind)
 }
 
-/// A repository whose remote is on GitHub, with a `PATH` of its own.
+/// A repository whose remote is on GitHub, with its own `PATH`.
 fn world(remote: Option<&str>) -> World {
     let world = World::bare();
     let bin = world.repo.join("../bin");

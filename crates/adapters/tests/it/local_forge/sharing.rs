@@ -1,4 +1,4 @@
-//! Several processes, one forge: nothing is lost between a write and a poll.
+//! Tests that several processes share one forge, and that nothing is lost between a write and a poll.
 
 use crate::local_forge::world::World;
 use drive_adapters::forge::local::{CommentTarget, PersonalComment};
@@ -170,7 +170,7 @@ fn of_merges_that_expect_the_same_base_one_merges_and_the_others_say_that_it_mov
         world.git(["rev-parse", "main"]),
     );
     assert_eq!(CommitSha::new(first), base);
-    // The one that is merged says so again, whatever it expects of the base.
+    // The merged one reports the merge again, whatever base is expected.
     let merged = outcomes
         .iter()
         .position(|one| *one != MergeOutcome::BaseMoved);

@@ -1,4 +1,4 @@
-//! A private repository with a forge, and a clock that is moved by hand.
+//! A private repository with a forge, and a clock that tests set.
 
 use drive_adapters::Environment;
 use drive_adapters::forge::local::{CommentTarget, LocalForge, PersonalComment};
@@ -23,7 +23,7 @@ pub struct World {
     pub forge: LocalForge,
 }
 
-/// A clock moved by hand.
+/// A clock that tests set.
 pub struct Hands(Mutex<Timestamp>);
 
 impl Hands {
@@ -84,7 +84,7 @@ impl World {
         self.dir.path().canonicalize().unwrap()
     }
 
-    /// The same forge with a git that this shell script stands before.
+    /// The same forge, with a git that runs this shell script first.
     pub fn with_git(&self, script: &str) -> LocalForge {
         use std::os::unix::fs::PermissionsExt;
         let bin = self.base().join("bin");
@@ -104,24 +104,24 @@ impl World {
         )
     }
 
-    /// The same forge as another process has it.
+    /// The same forge, like in another process.
     pub fn another(&self) -> LocalForge {
         let git_dir = self.git(["rev-parse", "--absolute-git-dir"]);
         open_forge(&self.base(), Path::new(&git_dir), self.clock.clone())
     }
 
-    /// Plain git, as the owner of the repository calls it.
+    /// Runs plain git as the owner of the repository.
     pub fn git<T: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = T>) -> String {
         let args: Vec<T> = args.into_iter().collect();
         run(&self.base(), &self.repo, &args, b"", &[])
     }
 
-    /// Commits a file on a branch, made from `main` when new, without touching a checkout.
+    /// Commits a file on a branch, which is created from `main` if it is new, without changing a checkout.
     pub fn push(&self, branch: &str, path: &str, content: &str) -> String {
         commit(&self.base(), &self.repo, branch, path, content)
     }
 
-    /// Opens a pull request of a branch that adds `src/lib.rs` with five lines.
+    /// Opens a pull request for a branch that adds `src/lib.rs` with five lines.
     pub fn open(&self, branch: &str) -> PullRequest {
         self.push(branch, "src/lib.rs", "one\ntwo\nthree\nfour\nfive\n");
         self.open_as_is(branch)
@@ -148,7 +148,7 @@ impl World {
         self.forge.comment(pr, &said).unwrap()
     }
 
-    /// The database itself, for what only a crash can do to it.
+    /// The database itself, to create states that only a crash can cause.
     pub fn database(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(self.base().join("drive.sqlite3")).unwrap()
     }

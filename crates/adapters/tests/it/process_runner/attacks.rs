@@ -1,15 +1,15 @@
-//! The ways out that `escape` tries.
+//! The attacks that `escape` tries.
 
 use drive_engine::ports::NetworkAccess;
 
-/// An expression of Python that is true when the attack came through.
+/// A Python expression that is true if the attack succeeded.
 pub(super) struct Attack {
     pub(super) name: &'static str,
     pub(super) code: &'static str,
     pub(super) network: NetworkAccess,
     /// Whether some hosts can be reached by name.
     pub(super) by_name: bool,
-    /// Who can do it unconfined.
+    /// For whom the unconfined control succeeds.
     pub(super) control: Control,
 }
 
@@ -111,7 +111,7 @@ pub(super) const SERVERS: [Attack; 11] = [
     ),
 ];
 
-/// While registries and a pattern can be reached by name.
+/// Attacks while registries and a pattern can be reached by name.
 pub(super) const NETWORK: [Attack; 11] = [
     named(
         "the machine's loopback, as of another run or of drive serve",

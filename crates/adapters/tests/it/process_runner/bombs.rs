@@ -1,5 +1,5 @@
-//! Bombs inside their caps, as root and as an ordinary user. Each has a control: the same program
-//! under a larger limit runs to its end, else the test would prove nothing.
+//! Tests bombs within their limits, as root and as an ordinary user. Each has a control: the same
+//! program under a larger limit runs to its end, otherwise the test would prove nothing.
 
 use crate::process_runner::escape::lacking;
 use crate::process_runner::support::{Scene, is_active, is_root};
@@ -16,7 +16,7 @@ const TOO_LARGE: End = End::DiskLimit {
     bound: DiskBound::Bytes(BYTES),
 };
 
-/// Writes 40 MiB in many files, then waits for whoever ends it.
+/// Writes 40 MiB in many files, then waits to be killed.
 const MANY: &str = r#"for (1..40) { open(my $f, ">", "f$_") or die; print $f "x" x (1 << 20) or die; close $f or die }
     sleep $ENV{PATIENCE};"#;
 const ONE_FILE: &str = "head -c 40M /dev/zero > big";
@@ -26,7 +26,7 @@ const INODES: &str =
 const SHARED: &str = r#"for (1..3) { open(my $f, ">", "/dev/shm/f$_") or die $!; print $f "x" x (10 << 20) or die $!; close $f or die $! }"#;
 const SHARED_INODES: &str = r#"for (1..3000) { open(my $f, ">", "/dev/shm/f$_") or die $! }"#;
 
-/// What a coder has: a sandbox, a temporary folder, and limits.
+/// The confinement of a coder: a sandbox, a temporary folder, and limits.
 struct Confined {
     scene: Scene,
     sandbox: PathBuf,
@@ -40,7 +40,7 @@ impl Confined {
         Self { scene, sandbox }
     }
 
-    /// Runs a program that is patient where it is expected to be ended.
+    /// Runs a program that waits if it is expected to be killed.
     fn run(&self, program: &str, args: &[&str], disk: u64, files: u64) -> ProcessReport {
         self.run_with(&[], program, args, disk, files)
     }
@@ -106,7 +106,7 @@ everyone! {
         assert_eq!(control.end, DONE, "{}", control.stderr.tail_text());
     }
 
-    // A layer is made while the program is set up, in a folder that is not there before.
+    // A layer is created while the program is set up, in a new folder.
     fn a_private_layer_over_a_shared_folder_is_no_way_around_the_limits() {
         for (disk, end) in [(BYTES, TOO_LARGE), (1 << 30, DONE)] {
             let confined = Confined::new();
@@ -161,7 +161,7 @@ everyone! {
                 fs::write(folder.join(format!("old/{number}")), "").unwrap();
             }
         }
-        // Longer ago than the clock of the file system can tell apart.
+        // Longer ago than the file system's clock can distinguish.
         std::thread::sleep(std::time::Duration::from_millis(50));
         let link = format!("ln -s {} link && touch own && exit 7", large.display());
         let report = confined.run("sh", &["-c", &link], BYTES, FILES);
@@ -172,7 +172,7 @@ everyone! {
     }
 }
 
-/// A disk of its own for the test below, in a mount namespace of its own.
+/// A small disk for the test below, in a separate mount namespace.
 const SMALL_DISK: &str = "DRIVE_TEST_SMALL_DISK";
 
 #[test]

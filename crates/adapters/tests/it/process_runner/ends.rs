@@ -1,4 +1,4 @@
-//! How a child can end, and the name each end gets.
+//! Tests how a child can end, and the name of each end.
 
 use crate::process_runner::escape::lacking;
 use crate::process_runner::support::{Scene, is_active};
@@ -8,7 +8,7 @@ use drive_engine::cancel::Urgency;
 use drive_engine::ports::{OutputSink, Stream};
 use std::time::Duration;
 
-/// Cancels as soon as the child has said something.
+/// Cancels as soon as the child printed something.
 struct CancelOnOutput(CancelToken, Urgency);
 
 impl OutputSink for CancelOnOutput {
@@ -70,7 +70,8 @@ everyone! {
         let mut probe = scene.command("true");
         probe.limits.processes = Some(40);
         let report = scene.run(&probe);
-        // Never without a cap that the kernel holds: an own user namespace has one for its user.
+        // This never runs without a limit that the kernel enforces; an own user namespace has one
+        // for its user.
         let own_user = !crate::process_runner::support::is_root() && is_active(&report, LayerName::PidNamespace);
         if !is_active(&report, LayerName::CgroupProcesses) && !own_user {
             lacking(LayerName::CgroupProcesses, "nothing here caps the processes of this user's tree");
@@ -167,7 +168,7 @@ everyone! {
 
     fn cpu_time_is_that_of_the_whole_tree() {
         let scene = Scene::new();
-        // The grandchild is an orphan by the time it ends: only a reaper above can have counted it.
+        // The grandchild is an orphan when it ends: only a reaper above it can have counted it.
         let burn = "use POSIX; exit 0 if fork; exit 0 if fork;
             1 while (POSIX::times())[1] < 30;";
         let mut spec = scene.perl(burn);

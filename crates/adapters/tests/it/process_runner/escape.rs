@@ -1,5 +1,5 @@
-//! Ways out of the confinement. Each attack runs twice, as root and as an ordinary user: confined it
-//! must fail, and unconfined (the control) it must succeed, else it would prove nothing.
+//! Tests attacks on the confinement. Each attack runs twice, as root and as an ordinary user: confined it
+//! must fail, and unconfined (the control) it must succeed, otherwise it would prove nothing.
 
 use crate::process_runner::attacks::{Attack, Control, FILES, KERNEL, MEMORY, NETWORK, SERVERS};
 use crate::process_runner::support::{Scene, is_root};
@@ -14,7 +14,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// What every attack can use.
+/// Functions that every attack can use.
 pub(super) const PRELUDE: &str = r#"
 import ctypes, glob, os, platform, socket, stat, struct, sys
 T, TOKEN = os.environ["TARGET"], os.environ["TOKEN"]
@@ -53,10 +53,10 @@ def planted():
     open("/tmp/" + TOKEN, "w").close(); return True
 "#;
 
-/// Set where a machine that lacks a layer is a failure: nothing is skipped silently.
+/// If set, a machine that lacks a layer fails the tests: nothing is skipped silently.
 pub(super) const EVERY_LAYER: &str = "DRIVE_TEST_EVERY_LAYER";
 
-/// Holds things outside that an attack may look for, until it is dropped.
+/// A process outside that owns objects which an attack may target, until it is dropped.
 const VICTIM: &str = r#"
 import ctypes, os, sys, time
 token, key = os.environ["TOKEN"], int(os.environ["KEY"])
@@ -92,7 +92,7 @@ pub(super) struct World {
 impl World {
     pub(super) fn new() -> Self {
         let scene = Scene::new();
-        // Not the token by which survivors are found: the victim lives on.
+        // Not the token by which survivors are found, because the victim lives on.
         let secret = scene.token.replace("token", "secret");
         let target = scene.path().canonicalize().unwrap();
         let tmux = Path::new("/tmp").join(format!("tmux-{}", secret));
@@ -242,7 +242,7 @@ fn reach() -> Reach {
     }
 }
 
-/// An address of the machine that is not its loopback, where it has one. No packet is sent.
+/// An address of the machine outside of its loopback, if it has one. No packet is sent.
 fn own_address() -> IpAddr {
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
     match socket.connect("192.0.2.1:9") {
@@ -251,7 +251,7 @@ fn own_address() -> IpAddr {
     }
 }
 
-/// A server of datagrams on every address, for as long as the tests run.
+/// A UDP server on every address, which runs as long as the tests.
 fn echo() -> u16 {
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
     let port = socket.local_addr().unwrap().port();
@@ -272,7 +272,7 @@ impl Drop for World {
     }
 }
 
-/// The confinement is complete here, or the suite says what it lacks.
+/// Whether this machine supports the complete confinement; otherwise prints what is missing.
 pub(super) fn is_complete(world: &World) -> bool {
     let layers = world.scene.runner.probe();
     let missing = layers.iter().find_map(|layer| match &layer.state {
@@ -293,8 +293,8 @@ pub(super) fn is_complete(world: &World) -> bool {
     needed.is_none()
 }
 
-/// Says that a test shows nothing on a machine without this layer, and fails where every layer must be
-/// there. An ordinary user may have no control group of its own.
+/// Prints that a test proves nothing on a machine without this layer, and fails if every layer is
+/// required. An ordinary user may have no control group.
 pub(crate) fn lacking(layer: LayerName, why: impl std::fmt::Display) {
     let is_group = [
         LayerName::CgroupKill,

@@ -1,4 +1,4 @@
-//! Roles held by the kernel: what may be written, read and reached.
+//! Tests that the kernel confines roles: what they may write, read and reach.
 
 use crate::process_runner::escape::lacking;
 use crate::process_runner::support::{Scene, is_active, is_root};
@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 
-/// A folder to work in, one beside it, and one below the working folder.
+/// A working folder, one beside it, and one below it.
 struct Places {
     scene: Scene,
     work: PathBuf,
@@ -42,7 +42,7 @@ impl Places {
         spec
     }
 
-    /// Runs it; `None` where a layer it needs is missing.
+    /// Runs the script; `None` if a needed layer is missing.
     fn run(&self, script: &str, needs: LayerName, isolation: Isolation) -> Option<ProcessReport> {
         let report = self.scene.run(&self.shell(script, isolation));
         if !is_active(&report, needs) {
@@ -237,7 +237,7 @@ everyone! {
         let mut spec = places.shell("touch ran", only(&[&places.work]));
         let report = places.scene.run(&spec);
         let is_missing = report.layers.iter().any(|l| l.name == LayerName::OwnUser && !l.is_active());
-        // An ordinary user's child has no files of root's.
+        // Only root lacks the layer: a child of an ordinary user owns none of root's files.
         assert_eq!(is_missing, is_root(), "{:?}", report.layers);
         fs::remove_file(places.work.join("ran")).unwrap();
         if is_root() {
@@ -308,7 +308,7 @@ if __name__ == '__main__':
         let tool = places.scene.path().join("tool");
         fs::write(&tool, "given\n").unwrap();
         fs::set_permissions(&tool, fs::Permissions::from_mode(0o600)).unwrap();
-        // What is directly in `/tmp`, and what is deeper, is mounted into the private one.
+        // Paths directly in `/tmp` and deeper ones are mounted into the private one.
         let file = tempfile::NamedTempFile::new_in("/tmp").unwrap();
         let folder = tempfile::tempdir_in("/tmp").unwrap();
         let private = places.scene.path().join("tmp");

@@ -1,4 +1,4 @@
-//! Shared folders with a private layer over them.
+//! Tests shared folders with a private layer over them.
 
 use crate::process_runner::escape::lacking;
 use crate::process_runner::support::{Scene, is_active};
@@ -7,7 +7,7 @@ use drive_engine::ports::{Isolation, LayeredFolder, NetworkAccess, Writes};
 use std::fs;
 use std::path::PathBuf;
 
-/// A cache of the user's, a private home of a tree, and a place for its layer.
+/// A cache of the user, a private home of a tree, and a folder for its layer.
 struct Caches {
     scene: Scene,
     root: PathBuf,
@@ -25,7 +25,7 @@ impl Caches {
         Self { scene, root }
     }
 
-    /// Runs a shell script at the home; `at` is where the cache appears.
+    /// Runs a shell script in the home; the cache appears at `at`.
     fn run(&self, at: &str, script: &str, is_useful_read_only: bool) -> (String, ProcessReport) {
         let mut spec = self.scene.shell(script);
         spec.cwd = self.root.join("home");
@@ -83,7 +83,7 @@ everyone! {
         }
         assert_eq!(text, "the user's\nthe user's\ndeep\nnew\nrenamed\n");
         assert_eq!(caches.users(), before);
-        // The layer lasts as long as its folder.
+        // The layer exists as long as its folder.
         let (text, _) = caches.run("home/cache", "cat cache/renamed; ls cache/deep", false);
         assert_eq!(text, "changed\n");
         fs::rename(caches.root.join("layer"), caches.root.join("gone")).unwrap();

@@ -1,4 +1,4 @@
-//! What is left when drive or its helper is killed, and what the next drive can do about it.
+//! Tests what remains after drive or its helper is killed, and what the next drive can do about it.
 
 use crate::process_runner::support::{self, Scene, WAYS, survivors};
 use drive_adapters::process::BoundedRunner;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 const ROLE: &str = "DRIVE_TEST_ROLE";
 
-/// Not a test of its own: the process that stands for a drive which is killed while a child runs.
+/// Not a separate test: acts as a drive process that is killed while a child runs.
 #[test]
 fn stands_for_a_drive_that_is_killed() {
     let Ok(role) = std::env::var(ROLE) else {
@@ -50,7 +50,7 @@ struct Doomed {
 }
 
 impl Doomed {
-    /// Starts a drive in a process of its own, and waits until its child runs.
+    /// Starts a drive in a separate process, and waits until its child runs.
     fn start(policy: &str, script: &str, without: &[LayerName]) -> Self {
         let scene = Scene::new();
         let ready = scene.path().join("ready");
@@ -96,7 +96,7 @@ impl Doomed {
     }
 
     fn gone(&self) -> bool {
-        // The role itself carries the token too, so it is looked for after its end only.
+        // The role itself has the token too, so the search begins only after its end.
         survivors(&self.scene.token).is_empty()
     }
 }
@@ -134,7 +134,7 @@ everyone! {
         doomed.kill_drive();
         assert_eq!(runner().inspect(&doomed.identity), Presence::Alive);
         assert_eq!(runner().load_report(&doomed.identity).unwrap(), None);
-        // The child works in the folder of the scene it was given by its own drive.
+        // The child works in the folder of the scene that its own drive created.
         let cwd = std::fs::read_link(format!("/proc/{}/cwd", doomed.identity.child.pid)).unwrap();
         std::fs::create_dir_all(&cwd).unwrap();
         std::fs::write(cwd.join("go"), "").unwrap();
@@ -208,7 +208,7 @@ everyone! {
         };
         assert_eq!(runner().inspect(&identity), Presence::Gone);
         assert_eq!(runner().end(&identity).unwrap(), 0);
-        // The same pid and start time in another boot are another process.
+        // The same pid and start time after another boot belong to another process.
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", bystander.id())).unwrap();
         let start = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap();
         identity.child.start_ticks = start.parse().unwrap();

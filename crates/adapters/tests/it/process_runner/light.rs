@@ -1,4 +1,4 @@
-//! Light containment: the same limits and reports without a helper.
+//! Tests light containment: the same limits and reports without a helper.
 
 use crate::process_runner::support::Scene;
 use drive_core::process::{End, LeaderEnd, TimeBound};

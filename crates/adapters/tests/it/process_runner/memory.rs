@@ -1,4 +1,4 @@
-//! What a memory cap sees. Each row is tried with the kernel's own cap and with the poll.
+//! Tests what counts towards a memory limit. Each case runs with the kernel's own limit and with polling.
 
 use crate::process_runner::escape::lacking;
 use crate::process_runner::support::{Scene, is_active};
@@ -17,7 +17,7 @@ enum Way {
     Poll,
 }
 
-/// Runs it under the cap; `None` where this user has no control group.
+/// Runs it under the limit; `None` if this user has no control group.
 fn capped(way: Way, command: impl Fn(&Scene) -> CommandSpec) -> Option<ProcessReport> {
     let scene = match way {
         Way::Cgroup => Scene::new(),

@@ -1,4 +1,4 @@
-//! The bounded runner against real processes, as root and as an ordinary user.
+//! Tests the bounded runner with real processes, as root and as an ordinary user.
 
 #[macro_use]
 mod support;

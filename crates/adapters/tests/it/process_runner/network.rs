@@ -1,5 +1,5 @@
-//! Hosts by name: a loopback server stands for a public host, and the confined child reaches it, its
-//! own servers, and nothing else.
+//! Tests hosts by name: a loopback server acts as a public host, and the confined child reaches it,
+//! its own servers, and nothing else.
 
 use crate::process_runner::escape::lacking;
 use crate::process_runner::support::{Scene, is_active};
@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::thread;
 
-/// What every program here can use.
+/// Functions that every program here can use.
 const PRELUDE: &str = r#"
 import os, socket, sys, threading
 def said(stream):
@@ -28,7 +28,7 @@ def refused(host, port):
     except OSError as error: return type(error).__name__
 "#;
 
-/// Answers each connection with its own name and what it was sent.
+/// A server that answers each connection with its own name and what it received.
 fn server(name: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -84,7 +84,7 @@ impl Told {
     }
 }
 
-/// Runs a program of Python that reaches these hosts.
+/// Runs a Python program that may reach these hosts.
 fn run(scene: &Scene, entries: &[&str], code: &str) -> (ProcessReport, Told) {
     let code = format!("{PRELUDE}{code}");
     let mut spec = scene
@@ -108,7 +108,7 @@ fn run(scene: &Scene, entries: &[&str], code: &str) -> (ProcessReport, Told) {
     panic!("{:?}: {}{}", report.end, told.stdout, told.stderr)
 }
 
-/// Whether this user can have a network of its own here.
+/// Whether this user can create a network namespace here.
 fn has_networks(report: &ProcessReport) -> bool {
     let has = is_active(report, LayerName::Network);
     if !has {
@@ -120,7 +120,7 @@ fn has_networks(report: &ProcessReport) -> bool {
     has
 }
 
-/// What the program printed, unless the machine has no networks.
+/// The output of the program; `None` if the machine has no network namespaces.
 fn printed(scene: &Scene, entries: &[&str], code: &str) -> Option<(String, Vec<String>)> {
     let (report, told) = run(scene, entries, code);
     has_networks(&report).then(|| (told.stdout.clone(), told.refused()))
@@ -199,7 +199,7 @@ answer = stream.recv(99); print(answer[5] & 15)
     }
 
     fn a_name_that_leads_to_this_machine_is_refused_unless_the_user_named_it() {
-        // The host is public in the list, and its name is one of this machine.
+        // The list declares the host public, but its name resolves to this machine.
         let scene = Scene::new();
         let port = server("inner").port();
         let mut hosts = reach(&[]);
@@ -251,7 +251,7 @@ print(ask("registry.example", 443))
     }
 
     fn streams_flow_both_ways_for_as_long_as_they_last() {
-        // Turns of question and answer, and more bytes than any buffer holds.
+        // Alternates between question and answer, with more bytes than any buffer holds.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         thread::spawn(move || {

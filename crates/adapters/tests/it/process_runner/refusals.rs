@@ -1,4 +1,4 @@
-//! Machines that refuse a layer: a container's filter, user namespaces that are switched off, a kernel
+//! Tests machines that refuse a layer: a container's filter, disabled user namespaces, a kernel
 //! without Landlock. The test starts itself again behind the real refusal.
 
 use crate::process_runner::support::{HELPER, Scene};
@@ -12,9 +12,9 @@ use std::process::Command;
 /// Set in the second run.
 const BEHIND: &str = "DRIVE_TEST_BEHIND_A_REFUSAL";
 
-/// Becomes an ordinary user, sets something up, and becomes the program of its arguments. A filter is
-/// a list of system calls with the error that each ends with; a clone with a new namespace is refused
-/// where `NAMESPACES` says so.
+/// Becomes an ordinary user, sets something up, and becomes the program in its arguments. A filter
+/// is a list of system calls, each with its error; `NAMESPACES` decides whether a clone with a new
+/// namespace is refused.
 const WRAPPER: &str = r#"
 import ctypes, os, platform, struct, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -36,12 +36,12 @@ SETUP
 os.execv(sys.argv[1], sys.argv[1:])
 "#;
 
-/// What a container's filter does: no namespaces, and no newer call to make them.
+/// The filter of a container: no namespaces, and no newer call to create them.
 const FILTER: &str = "install([(97 if ARM else 272, 1), (435, 38)], True)";
-/// The same on a kernel without Landlock, which else would hold writes.
+/// The same on a kernel without Landlock, which otherwise would prevent writes.
 const NO_LANDLOCK: &str =
     "install([(97 if ARM else 272, 1), (435, 38), (444, 38), (445, 38), (446, 38)], True)";
-/// No user namespace below one of the test's own.
+/// Forbids user namespaces below one of the test's own.
 const SWITCHED_OFF: &str = r#"
 user, group = os.geteuid(), os.getegid()
 if libc.unshare(0x10000000) != 0:
@@ -84,7 +84,7 @@ fn is_behind(setup: &str, test: &str) -> bool {
     false
 }
 
-/// The layer is missing for this reason, and nothing starts where it is required.
+/// Asserts that the layer is missing for this reason, and that nothing starts if it is required.
 fn assert_refused(name: LayerName, why: &str) {
     let scene = Scene::new();
     let layers = scene.runner.probe();

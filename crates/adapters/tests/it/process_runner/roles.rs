@@ -1,5 +1,5 @@
-//! The same ways out, tried by a coder, a reviewer and a stage as `drive` starts them. `escape` has the
-//! control of each. All attacks of one way run in one Python, each in a child of its own.
+//! Tests the same attacks by a coder, a reviewer and a stage as `drive` starts them. `escape` contains the
+//! control of each. All attacks of one kind run in one Python process, each in its own child.
 
 use crate::process_runner::attacks::{Attack, FILES, KERNEL, MEMORY, NETWORK, SERVERS};
 use crate::process_runner::escape::{PRELUDE, World, is_complete};
@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What a child says with its exit code.
+/// The exit codes of a child.
 const HELD: i32 = 11;
 
 /// Tries each attack in a child, and prints how each child ended.
@@ -43,17 +43,17 @@ print(json.dumps(ended))
 fn program<'a>(attacks: impl Iterator<Item = &'a Attack>) -> String {
     let attacks: Vec<(&str, &str)> = attacks.map(|one| (one.name, one.code)).collect();
     let attacks = serde_json::to_string(&attacks).unwrap();
-    // JSON of strings is a literal of Python as well.
+    // A JSON string is a Python literal as well.
     format!("{PRELUDE}\nATTACKS = {attacks}\n{TRY_EACH}")
 }
 
-/// Those that want nothing of the network by name.
+/// Attacks that do not use the network by name.
 fn offline() -> impl Iterator<Item = &'static Attack> {
     let kernel = KERNEL.iter().chain(&FILES);
     SERVERS.iter().chain(&MEMORY).chain(kernel)
 }
 
-/// Every attack was tried, and none came through.
+/// Asserts that every attack was tried, and none succeeded.
 fn assert_held(who: &str, said: &str, count: usize) {
     let line = said.lines().find(|line| line.starts_with('{'));
     let ended: BTreeMap<String, i32> =
@@ -63,7 +63,7 @@ fn assert_held(who: &str, said: &str, count: usize) {
     assert!(through.is_empty(), "{who}: {through:?}\n{said}");
 }
 
-/// What an agent of this role says that was started with every layer the machine has.
+/// The output of an agent with this role, started with every layer of the machine.
 fn played(world: &World, role: Role, network: AgentNetwork, code: String) -> String {
     let runner: Arc<dyn ProcessRunner> = Arc::new(BoundedRunner::with_helper(helper()));
     let mut variables = world.variables();
@@ -82,7 +82,7 @@ fn played(world: &World, role: Role, network: AgentNetwork, code: String) -> Str
     if network == AgentNetwork::Allow {
         config.allow_hosts = vec!["*.allowed.example".to_owned()];
     }
-    // An ordinary user may have no control groups: everything else is required of the machine.
+    // An ordinary user may lack control groups; everything else is required of the machine.
     let counts = [LayerName::CgroupMemory, LayerName::CgroupProcesses];
     let lacks =
         |layer: &drive_core::process::Layer| counts.contains(&layer.name) && !layer.is_active();

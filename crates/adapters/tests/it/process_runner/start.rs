@@ -1,4 +1,4 @@
-//! Starting: what a child gets, and what keeps it from running.
+//! Tests what a child gets at its start, and what prevents its start.
 
 use crate::process_runner::support::Scene;
 use drive_core::problem::{Kind, Problem};
@@ -8,7 +8,7 @@ use drive_engine::ports::{CommandSpec, Containment, Discard, ProcessRunner};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// The kind and message of the problem that keeps a command from running, however it is contained.
+/// The kind and message of the problem that prevents a command from running, with either containment.
 fn refusal(scene: &Scene, spec: &CommandSpec) -> (Kind, String) {
     let full = scene.try_run(spec).unwrap_err();
     let light = scene

@@ -1,4 +1,4 @@
-//! What goes in and comes out while a child runs.
+//! Tests the input and output of a child while it runs.
 
 use crate::process_runner::support::Scene;
 use drive_core::process::{End, ProcessReport};
@@ -6,7 +6,7 @@ use drive_engine::ports::{Collect, OutputSink, Stdin, Stream};
 use drive_engine::{CancelToken, StdinClosed, StdinWriter, stdin_channel};
 use std::time::Duration;
 
-/// Answers every line, and hangs up after the third.
+/// Answers every line, and closes the input after the third.
 struct Conversation {
     writer: Option<StdinWriter>,
     heard: Vec<u8>,
@@ -25,7 +25,7 @@ impl OutputSink for Conversation {
     }
 }
 
-/// Is slow to take what comes.
+/// Reads its input slowly.
 struct Slow(u64);
 
 impl OutputSink for Slow {

@@ -1,5 +1,5 @@
-//! What every scenario needs: a second run as an ordinary user, a private folder, and proof that
-//! nobody survived.
+//! Shared parts of all scenarios: a second run as an ordinary user, a private folder, and a proof
+//! that no process survived.
 
 use crate::process_runner::escape::EVERY_LAYER;
 use drive_adapters::process::BoundedRunner;
@@ -16,14 +16,14 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// An id no account has.
+/// An id that belongs to no account.
 const ORDINARY: u32 = 54_321;
 /// Set in the second run.
 const SECOND_RUN: &str = "DRIVE_TEST_ORDINARY_USER";
-/// The helper binary, as the second run can reach it.
+/// The path of the helper binary for the second run.
 pub(crate) const HELPER: &str = "DRIVE_TEST_HELPER";
 
-/// The ways of holding a tree, from all layers down to a bare sweep. The last two differ only for a
+/// The ways of containing a tree, from all layers to a bare sweep. The last two differ only for a
 /// user who has control groups.
 pub(crate) const WAYS: [(&str, &[LayerName]); 4] = [
     ("all layers", &[]),
@@ -42,12 +42,12 @@ pub(crate) const WAYS: [(&str, &[LayerName]); 4] = [
     ),
 ];
 
-/// Whether a layer held this child.
+/// Whether a layer was in force for this child.
 pub(crate) fn is_active(report: &ProcessReport, name: LayerName) -> bool {
     report.layers.contains(&Layer::active(name))
 }
 
-/// Runs a scenario as whoever runs the tests, and where that is root, as an ordinary user as well.
+/// Runs a scenario as the current user, and if that is root, as an ordinary user as well.
 macro_rules! everyone {
     ($(fn $name:ident() $body:block)*) => { $(
         #[test]
@@ -68,8 +68,8 @@ pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The same test in a new process. Both binaries are reached through descriptors, since the folder
-/// they were built in may be closed to others.
+/// Runs the same test in a new process. Both binaries are reached through descriptors, because the
+/// ordinary user may have no access to the build folder.
 fn as_ordinary_user(test: &str) {
     let (_, test) = test.split_once("::").unwrap();
     let helper = File::open(env!("CARGO_BIN_EXE_drive-supervise")).unwrap();
@@ -155,7 +155,7 @@ impl Scene {
         self.run_into(spec, &CancelToken::new(), &mut Discard)
     }
 
-    /// Runs it, and proves that nobody is left the moment it returns.
+    /// Runs the command, and asserts that no process remains when it returns.
     pub(crate) fn run_into(
         &self,
         spec: &CommandSpec,
@@ -180,7 +180,7 @@ impl Scene {
     }
 }
 
-/// Every living process that carries the token in its environment or arguments.
+/// Every living process with the token in its environment or arguments.
 pub(crate) fn survivors(token: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {

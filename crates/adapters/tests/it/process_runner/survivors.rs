@@ -1,11 +1,11 @@
-//! What survives a kill: nothing. One test for each row, with each way of holding a tree.
+//! Tests that nothing survives a kill. There is one test per case, with each way of containing a tree.
 
 use crate::process_runner::escape::lacking;
 use crate::process_runner::support::{Scene, WAYS, is_active};
 use drive_core::process::{End, LayerName, TimeBound};
 use std::time::Duration;
 
-/// Runs a script that leaves somebody behind, every way, and expects it to be noticed and ended.
+/// Runs a script that leaves a process behind, in every way, and asserts that it is detected and killed.
 fn leaks_everywhere(script: &str) {
     for (way, without) in WAYS {
         let scene = Scene::without(without);
@@ -52,7 +52,7 @@ everyone! {
     }
 
     fn a_process_that_keeps_forking_to_a_new_pid_dies() {
-        // It gives up by itself after a while, so that a failure here does no lasting harm.
+        // It ends by itself after a while, so that a failure here does no lasting harm.
         let chain = "use POSIX; my $end = time + 30; exit 0 if fork;
             while (time < $end) { exit 0 if fork; POSIX::setsid(); }";
         for (way, without) in WAYS {
@@ -73,7 +73,7 @@ everyone! {
             {
                 &["leakedProcesses"]
             } else {
-                // Only the go-between was hit: the supervisor took its place.
+                // Only the intermediate process was hit: the supervisor took its place.
                 &["leakedProcesses", "signalled"]
             };
             assert!(expected.contains(&report.end.name()), "{way}: {:?}", report.end);
@@ -93,7 +93,7 @@ everyone! {
     fn a_child_that_kills_everything_it_can_reaches_nobody_outside() {
         let scene = Scene::new();
         let mut spec = scene.shell("kill -9 -1; exit 7");
-        // Never without the namespace: outside of one this would end the machine.
+        // Never without the namespace: otherwise this would kill every process on the machine.
         spec.isolation.required = true;
         match scene.try_run(&spec) {
             Ok(report) => assert_eq!(report.leaked, 0, "{:?}", report.end),

@@ -1,4 +1,4 @@
-//! The traps others fell into, each with its name.
+//! Tests known pitfalls of other process runners, one test per pitfall.
 
 use crate::process_runner::escape::lacking;
 use crate::process_runner::support::{Scene, is_active, is_root};

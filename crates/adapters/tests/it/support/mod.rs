@@ -1,4 +1,4 @@
-//! A private world for tests with real git: own home, own repository, own state.
+//! A private world for tests with real git: its own home, repository and state.
 
 use drive_adapters::Environment;
 use drive_adapters::git::Git;
@@ -25,7 +25,7 @@ pub struct World {
     pub state: PathBuf,
 }
 
-/// Always the same instant.
+/// Always returns the same time.
 pub struct FixedClock;
 
 impl Clock for FixedClock {
@@ -45,7 +45,7 @@ impl World {
         world
     }
 
-    /// A folder that is no repository yet.
+    /// A folder that is not a repository yet.
     pub fn empty() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let base = dir.path().canonicalize().unwrap();
@@ -66,7 +66,7 @@ impl World {
         world
     }
 
-    /// The world another process made.
+    /// The world that another process created.
     pub fn at(base: &Path) -> Self {
         Self {
             repo: base.join("repo"),
@@ -77,7 +77,7 @@ impl World {
         }
     }
 
-    /// The folder everything lies in.
+    /// The folder that contains everything.
     pub fn path(&self) -> &Path {
         &self.base
     }
@@ -126,7 +126,7 @@ impl World {
         }
     }
 
-    /// Plain git in the repository, as its owner would call it.
+    /// Runs plain git in the repository as its owner.
     pub fn git<T: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = T>) -> String {
         self.git_in(&self.repo, args)
     }
@@ -175,7 +175,7 @@ impl World {
         refs.lines().map(str::to_owned).collect()
     }
 
-    /// Everything left in the sandbox root, its trash and the records.
+    /// Everything that remains in the sandbox root, its trash and the records.
     pub fn remains(&self) -> Vec<PathBuf> {
         let folders = [
             self.root.clone(),
@@ -194,7 +194,7 @@ impl World {
     }
 }
 
-/// Where the helper is, for tests that run as a user who cannot see where it was built.
+/// The path of the helper, for tests that run as a user who has no access to the build folder.
 const HELPER: &str = "DRIVE_TEST_HELPER";
 
 pub fn helper() -> std::ffi::OsString {
@@ -206,7 +206,7 @@ pub fn write(path: &Path, content: &str) {
     std::fs::write(path, content).unwrap();
 }
 
-/// Runs one ignored test of this binary in a process of its own.
+/// Runs one ignored test of this binary in a separate process.
 pub fn child_test(name: &str, environment: &[(&str, &OsStr)]) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command
@@ -222,7 +222,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A small disk of its own for a test; `None` where this user may not mount one.
+/// A small disk for a test; `None` if this user may not mount one.
 pub struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -250,12 +250,12 @@ impl Drop for SmallDisk {
     }
 }
 
-/// An id no account has.
+/// An id that belongs to no account.
 const ORDINARY: u32 = 54_321;
 
-/// Where root runs the tests, runs every other test of the module (`module_path!()`) once more as an
-/// ordinary user, whom modes and owners bind. The binary is reached through `/proc/self/exe`: the
-/// folder it was built in may be closed to others.
+/// If root runs the tests, runs every other test of the module (`module_path!()`) again as an
+/// ordinary user, who is bound by permissions. The binary is reached through `/proc/self/exe`,
+/// because that user may have no access to the build folder.
 pub fn again_as_ordinary_user(module: &str) {
     if !is_root() {
         return;
@@ -265,8 +265,8 @@ pub fn again_as_ordinary_user(module: &str) {
     std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
     let helper = folder.path().join("helper");
     std::fs::copy(env!("CARGO_BIN_EXE_drive-supervise"), &helper).unwrap();
-    // One thread: a child that another test forks holds this test's `flock` until it executes, and a
-    // sweep then skips the sandbox as busy.
+    // With one thread: otherwise a child that another test forks inherits this test's `flock` until
+    // it executes, and a sweep skips the sandbox as busy.
     let output = Command::new("/proc/self/exe")
         .args([
             "--test-threads=1",

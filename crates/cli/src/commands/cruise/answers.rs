@@ -47,7 +47,7 @@ pub(super) fn let_go(id: &RunId) -> Problem {
     ))
 }
 
-/// The repository of a cruise. One whose checkout is gone goes on where its repository is found.
+/// The repository of a cruise. If its checkout is gone, the cruise continues where the repository is found.
 pub(super) fn repo_of(app: &App, run: &Run) -> Result<PathBuf, Problem> {
     let repo = run.request.as_ref().map(|request| request.repo.clone());
     let repo = repo.ok_or_else(|| {

@@ -22,7 +22,7 @@ use drive_engine::journal::Journal;
 use drive_engine::ports::Store;
 use std::time::{Duration, Instant};
 
-/// How long a command waits until the owner has ended what it was asked to end.
+/// How long a command waits for the owner to end what it was asked to end.
 const PATIENCE: Duration = Duration::from_secs(60);
 const GLANCE: Duration = Duration::from_millis(100);
 /// The longest comment.
@@ -53,7 +53,7 @@ pub(super) fn fix(app: &App, id: Option<&str>, comment: Option<&str>) -> Outcome
     }
     asks.push((Ask::Poll, name()?));
     let done = "polls the pull request now";
-    // Recovery takes longer than a word to an owner that lives, so it comes second.
+    // Recovery takes longer than a message to a live owner, so it comes second.
     let told = match hearing(app, id) {
         Ok(run) => tell_live_owner(app, &run, &asks, done)?,
         Err(_) => None,
@@ -65,7 +65,7 @@ pub(super) fn fix(app: &App, id: Option<&str>, comment: Option<&str>) -> Outcome
     }
 }
 
-/// Delivers requests where a live process owns the cruise, without opening anything else.
+/// Delivers requests if a live process owns the cruise, without opening anything else.
 fn tell_live_owner(
     app: &App,
     run: &Run,
@@ -153,7 +153,7 @@ pub(super) fn approve(app: &App, id: Option<&str>) -> Outcome {
     )
 }
 
-/// Accepts the acceptance entries of a cruise that show nothing; `None` where it does not wait for that.
+/// Accepts the acceptance entries of a cruise that show nothing; `None` if it does not wait for that.
 fn accept(app: &App, id: Option<&str>) -> Result<Option<Answer>, Problem> {
     let run = active(app, id)?;
     let Flow::Cruise { build } = &run.flow else {
@@ -172,7 +172,7 @@ fn accept(app: &App, id: Option<&str>) -> Result<Option<Answer>, Problem> {
     tell(app, &run, vec![(ask, name()?)], "builds the plan").map(Some)
 }
 
-/// The run that hears the comments on the pull request of a cruise now.
+/// The run that takes up comments on the pull request of a cruise now.
 fn hearing(app: &App, id: Option<&str>) -> Result<Run, Problem> {
     let run = active(app, id)?;
     let child = match validating_run(&run).or_else(|| amending_run(&run)) {

@@ -8,23 +8,23 @@ use drive_core::run::{Run, is_cruise};
 use drive_engine::ports::{RunFilter, Store};
 use std::path::Path;
 
-/// How many runs are looked through.
+/// How many runs are searched.
 const MOST: u32 = 10_000;
 
 /// All cruises, newest first.
 pub(super) fn all(store: &dyn Store, filter: RunFilter) -> Result<Vec<Run>, Problem> {
     let mut runs = store.list(filter, MOST)?;
-    // The runs of its tasks are part of a cruise.
+    // The runs of a cruise's tasks belong to it and are not listed.
     runs.retain(|run| is_cruise(run) && run.parent().is_none());
     Ok(runs)
 }
 
-/// Where the cruise of a command without an id may be.
+/// Where to search for the cruise of a command without an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// In this repository: the command changes something.
+    /// In this repository only, because the command changes something.
     Here,
-    /// In another one, if this one has none.
+    /// In other repositories if this one has none.
     Anywhere,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn was_closed(run: &Run) -> bool {
     failure.is_some_and(|problem| problem.kind == Kind::PullRequestClosed)
 }
 
-/// The cruise of that name; without one, the only candidate: those of this repository come first.
+/// The cruise with this id; without an id, the only candidate, preferably of this repository.
 pub(super) fn one(
     store: &dyn Store,
     id: Option<&str>,
@@ -63,7 +63,7 @@ pub(super) fn one(
     if reach == Reach::Here || candidates.iter().any(is_here) {
         candidates.retain(is_here);
     }
-    // Of those that are over, the newest is meant.
+    // Of several ended cruises, the newest is used.
     if filter == RunFilter::All && candidates.len() > 1 {
         let active = candidates.iter().filter(|run| run.is_active()).count();
         match active {
@@ -83,7 +83,7 @@ pub(super) fn one(
     }
 }
 
-/// The cruise to show: nothing is changed, so one of another repository does as well.
+/// The cruise to show. Nothing is changed, so it may be of another repository.
 pub(super) fn shown(store: &dyn Store, id: Option<&str>, folder: &Path) -> Result<Run, Problem> {
     one(store, id, folder, RunFilter::All, Reach::Anywhere)
 }

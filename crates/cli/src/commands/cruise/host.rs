@@ -21,22 +21,22 @@ use std::path::{Path, PathBuf};
 /// One repository with its settings and its forge.
 pub(super) struct Host {
     pub(super) wiring: Wiring,
-    /// `None` for cruises whose repository is gone.
+    /// The forge; `None` if the cruises' repository is gone.
     conversation: Option<Conversation>,
-    /// The remote that the forge reads from; `None` for a forge that reads the repository itself.
+    /// The remote from which the forge reads; `None` for a forge that reads the repository itself.
     pub(super) remote: Option<RemoteName>,
-    /// Which forge, and why; `None` for cruises whose repository is gone.
+    /// The choice of the forge, with the reason; `None` if the repository is gone.
     pub(super) choice: Option<Choice>,
     /// Nudges from webhooks, and the repository's name on its forge.
     nudges: SqliteNudges,
     repository: Option<String>,
     pub(super) folder: PathBuf,
-    /// The verifier, before anything lands.
+    /// The verifier that runs before anything lands.
     gate: OwnVerifier,
 }
 
 impl Host {
-    /// The host for the repository `folder` lies in.
+    /// The host for the repository that contains `folder`.
     pub(super) fn new(app: &App, settings: &Settings, folder: &Path) -> Result<Self, Problem> {
         let wiring = Wiring::new(app, settings, folder)?;
         let open = wiring.forge(settings, folder)?;
@@ -63,7 +63,7 @@ impl Host {
         Self::new(app, &settings, repo)
     }
 
-    /// The host for cruises whose repository is gone: all it can do is to end them.
+    /// The host for cruises whose repository is gone; it can only end them.
     pub(super) fn adrift(app: &App) -> Result<Self, Problem> {
         let folder = app.state_dir()?.path().to_owned();
         let wiring = Wiring::new(app, &app.settings_at(&folder)?.settings, &folder)?;
@@ -79,7 +79,7 @@ impl Host {
         })
     }
 
-    /// Where its pull requests are.
+    /// The forge of the pull requests.
     pub(super) fn forge(&self) -> Result<&dyn Forge, Problem> {
         let conversation = self.conversation.as_ref();
         let forge = conversation.map(|conversation| conversation.forge.as_ref());
@@ -94,7 +94,7 @@ impl Host {
         })
     }
 
-    /// Resumes many cruises of this repository at once.
+    /// Resumes several cruises of this repository at the same time.
     pub(super) fn resume_all(
         &self,
         output: &Output,

@@ -109,7 +109,7 @@ pub(crate) fn cleanup_cruise(app: &App, id: &str) -> Outcome {
 }
 
 impl CruiseArgs {
-    /// Whether recovery comes before the command; `fix` tells a live owner first.
+    /// Whether recovery runs before the command; `fix` contacts a live owner first.
     pub(crate) fn recovers_first(&self) -> bool {
         !matches!(self.command, CruiseCommand::Fix { .. })
     }

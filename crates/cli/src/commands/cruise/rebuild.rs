@@ -1,7 +1,6 @@
 //! Rebuilds a cruise whose journal was lost from the state file in its sandbox.
 //!
-//! An agent can write to that file, so git, the record of the sandbox and the forge must confirm
-//! it.
+//! An agent can write to that file, so it must agree with git, the record of the sandbox and the forge.
 
 use super::host::Host;
 use crate::app::App;
@@ -54,7 +53,7 @@ fn only_one(
             }
             Err(_) => {}
             Ok(state) => {
-                // What a root started is nothing without its root.
+                // A child run is useless without its root.
                 let is_whole = state.phase == PhaseName::Planning;
                 let is_meant = is_whole && id.is_none_or(|id| state.run_id.as_str() == id);
                 if is_meant && host.wiring.store.load(&state.run_id)?.is_none() {
@@ -160,7 +159,7 @@ fn request(
     })
 }
 
-/// The sandbox as its record outside of it knows it.
+/// The sandbox according to the record outside of it.
 fn recorded(host: &Host, path: &Path, state: &PhaseState) -> Result<Sandbox, Problem> {
     let id = SandboxId::new(state.run_id.as_str());
     let sandbox = host.wiring.sandboxes.find(&id)?;

@@ -1,5 +1,5 @@
-//! Finds the repository of a cruise whose checkout is gone: a linked worktree that was removed, or a
-//! repository that was moved.
+//! Finds the repository of a cruise whose checkout no longer exists: a linked worktree was removed,
+//! or the repository was moved.
 
 use crate::app::App;
 use crate::wiring::Wiring;
@@ -11,13 +11,13 @@ use drive_core::run::{Event, Run, planning_run};
 use drive_engine::ports::{Place, Repository, Store, VersionControl};
 use std::path::{Path, PathBuf};
 
-/// The run that a person started, of which this one is a part.
+/// The root of a run's tree, which a person started.
 pub(super) fn root_id(run: &Run) -> RunId {
     run.parent()
         .map_or_else(|| run.id.clone(), |parent| parent.run.clone())
 }
 
-/// Where the repository of a cruise is now. The cruise goes on there.
+/// Finds where the repository of a cruise is now. The cruise continues there.
 pub(super) fn find_moved(app: &App, run: &Run) -> Result<Option<PathBuf>, Problem> {
     let Some(request) = &run.request else {
         return Ok(None);
@@ -35,7 +35,7 @@ pub(super) fn find_moved(app: &App, run: &Run) -> Result<Option<PathBuf>, Proble
             let place = Place::Checkout(&folder);
             wiring.git.resolve(place, revision).is_ok()
         };
-        // A clone has the commits and lacks the branch.
+        // A clone contains the commits but not the branch.
         let branch = members.iter().find_map(|run| run.work.branch.as_ref());
         let has_branch = branch.is_none_or(|branch| is_there(&branch.full()));
         if has_branch && is_there(request.base_sha.as_str()) {
@@ -45,7 +45,7 @@ pub(super) fn find_moved(app: &App, run: &Run) -> Result<Option<PathBuf>, Proble
     Ok(None)
 }
 
-/// The runs of a cruise that are there: itself, the one that plans, then its tasks.
+/// The stored runs of a cruise: itself, the planning run, then its tasks.
 fn members(store: &dyn Store, run: &Run) -> Result<Vec<Run>, Problem> {
     let root = store.load(&root_id(run))?;
     let Some(root) = root else {
@@ -66,7 +66,7 @@ fn members(store: &dyn Store, run: &Run) -> Result<Vec<Run>, Problem> {
     Ok(members)
 }
 
-/// The checkout that a repository was made with, or the repository itself where it has none.
+/// The main checkout of a repository, or the repository itself if it has none.
 fn main_checkout(git_dir: &Path) -> PathBuf {
     match git_dir.parent() {
         Some(parent) if git_dir.file_name().is_some_and(|name| name == ".git") => parent.to_owned(),

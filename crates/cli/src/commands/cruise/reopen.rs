@@ -1,4 +1,4 @@
-//! Takes up a cruise again whose pull request was closed and is open again.
+//! Continues a cruise whose pull request was closed and reopened.
 
 use super::answers::repo_of;
 use super::find::was_closed;
@@ -11,7 +11,7 @@ use drive_core::problem::{Kind, Problem};
 use drive_core::run::{Event, Run, planning_run};
 use drive_engine::ports::Store;
 
-/// Lets a cruise go on that ended with its pull request; `None` for one that ended otherwise.
+/// Continues a cruise that ended with its pull request; `None` if it ended for another reason.
 pub(super) fn reopen(app: &App, run: &Run) -> Result<Option<Run>, Problem> {
     if !was_closed(run) {
         return Ok(None);
@@ -30,7 +30,7 @@ pub(super) fn reopen(app: &App, run: &Run) -> Result<Option<Run>, Problem> {
     };
     let is_child = planning.id != run.id;
     if is_child && !planning.is_active() && !was_closed(planning) {
-        // Its tasks were being built: they ended with it.
+        // The cruise was building its tasks, and cannot continue.
         return Ok(None);
     }
     if host.forge()?.fetch(number)?.state != PrState::Open {
@@ -43,7 +43,7 @@ pub(super) fn reopen(app: &App, run: &Run) -> Result<Option<Run>, Problem> {
             run.id
         )));
     }
-    // The run that writes the plan first: the cruise finds it at work.
+    // The planning run is continued first, so that the cruise finds it at work.
     let mut ended: Vec<RunId> = Vec::new();
     if !planning.is_active() && planning.id != run.id {
         ended.push(planning.id.clone());

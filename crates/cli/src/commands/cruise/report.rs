@@ -1,4 +1,4 @@
-//! `drive cruise report`: what became of every task, and what proves it.
+//! `drive cruise report`: the result of every task, with its evidence.
 
 use super::find;
 use crate::answer::{Answer, Outcome};
@@ -48,7 +48,7 @@ fn decisions(run: &Run, children: &[Run], debrief: &Debrief) -> Vec<String> {
     waits.into_iter().chain(open).collect()
 }
 
-/// The audit of a cruise as text; `None` where it has no plan.
+/// The audit of a cruise as text; `None` if it has no plan.
 pub(crate) fn audit_text(run: &Run) -> Option<String> {
     let text = text(run, &audit(run)?);
     Some(Printable(&text).to_string())
@@ -70,7 +70,7 @@ fn no_audit(run: &Run) -> Problem {
     ))
 }
 
-/// How it ended, in one line.
+/// The end of a cruise, in one line.
 fn outcome(run: &Run, audit: &Audit) -> String {
     match &run.outcome {
         None => "not ended".to_owned(),
@@ -138,7 +138,7 @@ fn status_word(status: TaskResult) -> &'static str {
     }
 }
 
-/// What shows an entry, or why nothing does.
+/// The evidence of an entry, or why there is none.
 fn shown(one: &Evidence) -> Option<String> {
     if let (Some(expected), false) = (&one.expected, one.command.is_empty()) {
         let actual = one.actual.as_deref().unwrap_or("not run");
@@ -167,7 +167,7 @@ fn finding(one: &AuditFinding) -> String {
     format!("{severity:12} {confirmed}: {}{place}", one.title)
 }
 
-/// The children of a cruise, as far as they are stored.
+/// The stored children of a cruise.
 fn children(store: &dyn Store, run: &Run) -> Result<Vec<Run>, Problem> {
     let mut children = Vec::new();
     for id in run.children.keys() {
@@ -176,7 +176,7 @@ fn children(store: &dyn Store, run: &Run) -> Result<Vec<Run>, Problem> {
     Ok(children)
 }
 
-/// What happened on the way.
+/// Adds the debrief: comments, phases and roles.
 fn way(text: &mut String, debrief: &Debrief) {
     for one in &debrief.said {
         let first = one.body.lines().next().unwrap_or_default();

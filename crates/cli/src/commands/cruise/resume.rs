@@ -88,7 +88,7 @@ pub(super) fn run(args: &ResumeArgs, app: &App) -> Outcome {
     report(&host, &run)
 }
 
-/// Whether a command without an id means the cruise of a pull request that is open again.
+/// Whether a command without an id refers to a cruise whose pull request was reopened.
 fn is_reopened(
     app: &App,
     store: &dyn Store,
@@ -108,7 +108,7 @@ fn is_reopened(
     }
 }
 
-/// Tells the owner of a paused cruise to go on.
+/// Asks the owner of a paused cruise to continue.
 fn unpause(app: &App, run: &Run) -> Outcome {
     tell(
         app,
@@ -238,7 +238,7 @@ fn report_all(all: Resumed, failed: Vec<(String, Problem)>) -> Outcome {
     Ok(Answer::new(&document, text)?.failed_if(problem))
 }
 
-/// Fails if the forge would not take what the cruise publishes.
+/// Fails if the forge would refuse what the cruise publishes.
 fn require_publishable(app: &App, host: &Host, run: &Run) -> Result<(), Problem> {
     match &run.request {
         Some(request) => require_ready(app, host.forge()?, &host.wiring.git, request),

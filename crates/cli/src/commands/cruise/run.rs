@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 
 /// The longest plan that is read from a file.
 const LONGEST_PLAN: u64 = 1024 * 1024;
-/// How many runs are looked through for what tasks cost before, newest first.
+/// How many runs, newest first, are searched for costs of earlier tasks.
 const MOST_RUNS: u32 = 200;
 
 /// The arguments of `drive cruise run`.
@@ -54,7 +54,7 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = LevelArg::Functional)]
     level: LevelArg,
 
-    /// Plan to use as it is, instead of one written by an agent
+    /// Plan to use unchanged instead of having an agent write one
     #[arg(long, value_name = "FILE")]
     plan_file: Option<PathBuf>,
 
@@ -82,7 +82,7 @@ pub(super) struct RunArgs {
     #[arg(long)]
     detach: bool,
 
-    /// Commit or branch to start from [default: what is checked out]
+    /// Commit or branch to start from [default: the checked-out commit]
     #[arg(long, value_name = "REV")]
     base: Option<String>,
 
@@ -164,7 +164,7 @@ impl RunArgs {
         flags
     }
 
-    /// The request of the root whose plan this one writes, or brings.
+    /// The request of the root run for this planning request.
     fn root(&self, settings: &Settings, planning: Request) -> Result<Request, Problem> {
         let Some(terms) = planning.kind.phase_terms().cloned() else {
             return Ok(planning);
@@ -197,7 +197,7 @@ impl RunArgs {
         })
     }
 
-    /// The plan that the person brought.
+    /// The plan that the person provided.
     fn given_plan(&self) -> Result<Option<GivenPlan>, Problem> {
         let Some(path) = &self.plan_file else {
             return Ok(None);
@@ -227,7 +227,7 @@ impl RunArgs {
     }
 }
 
-/// The root of a cruise: its plan, and how its tasks are built.
+/// The terms of a cruise's root: its plan, and how its tasks are built.
 pub(crate) fn build_terms(
     settings: &Settings,
     terms: &PhaseTerms,
@@ -272,7 +272,7 @@ pub(crate) fn build_terms(
     }
 }
 
-/// Only a task with a pull request of its own can be approved by itself.
+/// Refuses approvals of tasks if tasks have no pull requests of their own.
 fn check_strategy(settings: &Settings) -> Result<(), Problem> {
     let cruise = &settings.cruise;
     if cruise.approve_tasks && cruise.pr_strategy == PrStrategy::Single {
@@ -284,7 +284,7 @@ fn check_strategy(settings: &Settings) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Runs a cruise: plans, and builds what was approved.
+/// Runs a cruise: it plans, and builds the approved plan.
 pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     let task = load_task(&args.task, app.cancel()?)?;
     start::check_task(&task)?;
@@ -294,7 +294,7 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     let host = Host::new(app, &settings, &folder)?;
     host.wiring.git.discover(&folder)?;
     let mut terms = args.terms(&settings, &folder)?;
-    // A cruise needs no estimate.
+    // A cruise can run without an estimate.
     terms.costs = costs_before(app, &folder).unwrap_or_default();
     let planner = settings.spawn_team.primary_llm.clone();
     let mut crew = vec![planner.clone(), terms.reviewer.clone(), terms.fixer.clone()];
@@ -342,7 +342,7 @@ pub(super) fn run(args: &RunArgs, app: &App) -> Outcome {
     }
 }
 
-/// What tasks cost that were built in this repository before.
+/// The costs of earlier tasks in this repository.
 fn costs_before(app: &App, folder: &Path) -> Result<Option<TaskCosts>, Problem> {
     let Some(root) = checkout_root(folder).and_then(|root| root.canonicalize().ok()) else {
         return Ok(None);

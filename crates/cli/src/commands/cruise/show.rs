@@ -23,10 +23,10 @@ use drive_engine::lease::Whoami;
 use drive_engine::ports::{Liveness, Owner, RunFilter, Store};
 use std::fmt::Write;
 
-/// How many comments are shown one by one.
+/// How many comments are listed.
 const COMMENTS_SHOWN: usize = 30;
 
-/// The cruises that are not over, or all of them.
+/// Lists the active cruises, or all.
 pub(super) fn list(app: &App, all: bool) -> Outcome {
     let store = app.store()?;
     let filter = if all {
@@ -53,7 +53,7 @@ pub(super) fn list(app: &App, all: bool) -> Outcome {
     Answer::new(&document, text)
 }
 
-/// What a narrow terminal loses first has the larger number.
+/// The columns. A narrow terminal drops those with larger numbers first.
 const COLUMNS: [Column; 8] = [
     Column::left("ID", 0),
     Column::left("STATE", 0),
@@ -65,7 +65,7 @@ const COLUMNS: [Column; 8] = [
     Column::left("TASK", 0),
 ];
 
-/// One line a cruise, and one for each that waits.
+/// One line for each cruise, and one more for each that waits.
 fn table(runs: &[Run], is_owned: impl Fn(&Run) -> bool, now: Timestamp, look: Look) -> String {
     let begun = |run| Some((run, unless_idle(run, cruise_status(run)?, is_owned(run))));
     let all: Vec<(&Run, CruiseStatus)> = runs.iter().filter_map(begun).collect();
@@ -98,7 +98,7 @@ fn table(runs: &[Run], is_owned: impl Fn(&Run) -> bool, now: Timestamp, look: Lo
     text
 }
 
-/// A cruise that no process owns does nothing, whatever it did last.
+/// The status of a cruise without an owner: nothing happens in it, whatever it did last.
 fn unless_idle(run: &Run, status: CruiseStatus, is_owned: bool) -> CruiseStatus {
     if is_owned || run.outcome.is_some() {
         return status;
@@ -114,7 +114,7 @@ fn unless_idle(run: &Run, status: CruiseStatus, is_owned: bool) -> CruiseStatus 
     }
 }
 
-/// While a cruise plans, the run that does is what people want to see, under the name of the cruise.
+/// The run to show for a cruise. While it plans, that is the planning run under the cruise's id.
 fn shown(store: &dyn Store, run: Run) -> Result<Run, Problem> {
     let planning = planning_run(&run).filter(|id| run.children[id].is_live());
     let Some(id) = planning.filter(|_| run.is_active()) else {
@@ -195,7 +195,7 @@ fn verdict_line(one: &DomainVerdict) -> String {
     format!("review   {domain:22} {verdict}{at}\n")
 }
 
-/// A cruise that builds: where it is, and every task or child.
+/// The status of a cruise that builds tasks: its stage, and every task or child.
 fn building(run: &Run, owner: Option<&Owner>, now: Timestamp) -> Outcome {
     let status = cruise_status(run);
     let tasks = tasks(run);
@@ -311,7 +311,7 @@ fn life(life: &Life) -> &'static str {
     }
 }
 
-/// The machine of an owner, where it is not this one.
+/// The machine of an owner, as text, if it is another one.
 fn elsewhere(owner: &Owner) -> String {
     if ThisProcess::load().owner().machine == owner.machine {
         String::new()
@@ -326,7 +326,7 @@ pub(super) fn living_owner(store: &dyn Store, run: &Run) -> Option<Owner> {
     (!is_dead).then_some(owner)
 }
 
-/// What its agents did, or all that comes.
+/// Prints the logs of a cruise's agents, or follows them.
 pub(super) fn logs(app: &App, id: Option<&str>, follow: bool, options: &LogOptions) -> Outcome {
     let settings = &app.settings()?.settings;
     let wiring = Wiring::new(app, settings, &app.start_dir()?)?;

@@ -1,4 +1,4 @@
-//! `drive cruise retry`, `skip` and `pause`: what people decide about the tasks of a cruise.
+//! `drive cruise retry`, `skip` and `pause`: people's decisions about the tasks of a cruise.
 
 use super::telling::{active, name, tell};
 use crate::answer::Outcome;
@@ -35,7 +35,7 @@ pub(super) fn retry(app: &App, args: &TaskArgs) -> Outcome {
     tell(app, &run, vec![(ask, name()?)], "retries the task")
 }
 
-/// Leaves a task out.
+/// Skips a task.
 pub(super) fn skip(app: &App, args: &TaskArgs) -> Outcome {
     let run = active(app, args.cruise.as_deref())?;
     let (task, state) = find(&run, &args.task)?;
@@ -50,7 +50,7 @@ pub(super) fn skip(app: &App, args: &TaskArgs) -> Outcome {
     tell(app, &run, vec![(ask, name()?)], "leaves the task out")
 }
 
-/// Starts no more tasks.
+/// Pauses the start of new tasks.
 pub(super) fn pause(app: &App, id: Option<&str>) -> Outcome {
     let run = active(app, id)?;
     if !matches!(run.flow, Flow::Cruise { .. }) {

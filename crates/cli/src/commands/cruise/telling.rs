@@ -1,4 +1,4 @@
-//! Tells a cruise something: its owner acts on it, or this process where it has none.
+//! Sends a request to a cruise: its owner acts on it, or this process if there is no owner.
 
 use super::answers::{over, repo_of, report};
 use super::find::{self, Reach};

@@ -30,7 +30,7 @@ use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
 const TASK: &str = "Let greet.sh greet by name";
-/// The forge of the demo is new: its first pull request is the demo's.
+/// The demo's forge is new, so its only pull request has this number.
 const ONLY_PR: PrNumber = PrNumber::new(1);
 const REMARK: &str = "What does it say when no name is given?";
 /// How long each part may take.
@@ -129,7 +129,7 @@ fn show(app: &App, place: &DemoPlace) -> Result<(Run, String), Problem> {
     }
 }
 
-/// The person of the demonstration: comments when everything seems done, reads the answer, approves.
+/// The person of the demonstration: comments when everything seems done, reads the reply, and approves.
 struct Person<'a> {
     app: &'a App,
     wiring: &'a Wiring,
@@ -161,13 +161,13 @@ impl Person<'_> {
         self.until_built()
     }
 
-    /// Until nothing is open after this many rounds of fixes.
+    /// Waits until nothing is open after this many fixer rounds.
     fn until_quiet(&self, rounds: u32) -> Result<(), Problem> {
         self.until(|root| {
             let Some(plan) = planning_run(root) else {
                 return Ok(false);
             };
-            // It is a run of its own, which may not have begun.
+            // The planning run may not have started yet.
             let Some(run) = self.wiring.store.load(&plan)? else {
                 return Ok(false);
             };
@@ -181,8 +181,8 @@ impl Person<'_> {
         })
     }
 
-    /// Tells what happens to the tasks until the cruise ends. Where the machine cannot verify them, nobody
-    /// is there to help.
+    /// Reports the progress of the tasks until the cruise ends. If the machine cannot verify them,
+    /// the demonstration cannot continue.
     fn until_built(&self) -> Result<(), Problem> {
         let mut is_told = false;
         self.until(|root| {
@@ -220,7 +220,7 @@ impl Person<'_> {
         })
     }
 
-    /// Until this holds of the cruise, or it has ended.
+    /// Waits until this is true of the cruise, or the cruise has ended.
     fn until(&self, mut holds: impl FnMut(&Run) -> Result<bool, Problem>) -> Result<(), Problem> {
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until && self.app.cancel()?.asked().is_none() {
@@ -268,7 +268,7 @@ fn request(
     })
 }
 
-/// The pull request with its conversation, without what is hidden in it.
+/// The pull request with its conversation, without hidden markers.
 fn page(desk: &LocalForge) -> Result<String, Problem> {
     let pr = desk.fetch(ONLY_PR)?;
     let mut text = format!(
@@ -286,7 +286,7 @@ fn page(desk: &LocalForge) -> Result<String, Problem> {
             (Some(path), Some(line)) => format!(" on {path}:{line}"),
             (_, _) => String::new(),
         };
-        // An answer outside a thread begins with what it answers.
+        // A reply outside a thread begins with a quote.
         let said = body
             .lines()
             .find(|line| !line.starts_with('>') && !line.trim().is_empty());

@@ -14,12 +14,12 @@ use drive_engine::ports::{Place, VersionControl};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How the name of the folder begins.
+/// The beginning of the folder's name.
 const PREFIX: &str = "drive-demo-";
-/// The program that stands for every agent: it does what its role asks for.
+/// The script that acts as every agent: it does what its role requires.
 const AGENT: &str = include_str!("agent.sh");
 const GREETER: &str = "#!/bin/sh\necho \"Hello!\"\n";
-/// The test of the program: everything it says ends like a greeting.
+/// The test of the program: all of its output must end like a greeting.
 const TEST: &str = r#"#!/bin/sh
 for script in greet farewell; do
   [ -e "$script.sh" ] || continue
@@ -30,7 +30,7 @@ for script in greet farewell; do
   esac
 done
 "#;
-/// How the repository of the demonstration is verified.
+/// The verification settings of the demonstration's repository.
 const RULES: &str = r#"[verify]
 baseline = "off"
 [[verify.routes]]
@@ -137,7 +137,7 @@ impl DemoPlace {
         wiring.git.discover(&self.repo).map(drop)
     }
 
-    /// Leaves it to the person, who asked for it.
+    /// Keeps the folder, because the person asked for it.
     pub(super) fn leave(&self, app: &App) {
         let shown = self.root.display();
         match self.folder.leave() {
@@ -148,7 +148,7 @@ impl DemoPlace {
         }
     }
 
-    /// What cannot be removed is in the temporary folder, and is named.
+    /// Removes the folder. If that fails, a warning names it.
     pub(super) fn remove(&self, app: &App) {
         if let Err(error) = self.folder.remove() {
             app.output().warn(format_args!(

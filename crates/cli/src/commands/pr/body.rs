@@ -3,7 +3,7 @@
 use drive_core::problem::{Kind, Problem};
 use std::io::Read;
 
-/// More than any comment may have.
+/// The maximum input, which is longer than any comment may be.
 const INPUT_BYTES: u64 = 1024 * 1024;
 
 /// The text given as an argument or with `--body`.

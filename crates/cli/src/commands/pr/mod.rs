@@ -31,7 +31,7 @@ use drive_engine::ports::{Forge, MergeOutcome, Place, Repository, VersionControl
 use pick::Pick;
 use std::sync::Arc;
 
-/// The longest diff that is printed, in bytes.
+/// The maximum number of bytes of a printed diff.
 const LONGEST_DIFF: usize = 8 << 20;
 
 /// Runs a `drive pr` command.
@@ -229,7 +229,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    /// The report by which exactly this passed: the head merged into what its base is now.
+    /// The report that verified exactly this: the head merged into its base's current commit.
     fn require_verified(&self, pr: &PullRequest) -> Result<Verification, Problem> {
         let place = Place::Checkout(&self.repository.common_dir);
         let base = self.git.resolve(place, &pr.base.full())?;
@@ -268,7 +268,7 @@ impl<'a> Desk<'a> {
         self.answer(number)
     }
 
-    /// Says what a name without write permission, which the settings do not list, cannot do.
+    /// Warns about what a person without write permission, who is not listed in the settings, cannot do.
     fn warn_of_a_stranger(&self, name: Option<&str>, effect: &str) -> Result<(), Problem> {
         let Some(name) = name.map(str::trim) else {
             return Ok(());
@@ -278,7 +278,7 @@ impl<'a> Desk<'a> {
             is_bot: false,
         };
         let permission = self.forge.permission(name)?;
-        // The comment is written; settings that cannot be read trust nobody.
+        // The comment is written; with unreadable settings nobody is trusted.
         let trusted = self.app.settings().map_or_else(
             |_| Trusted::default(),
             |layers| Trusted::new(&layers.settings.forge.trusted),
@@ -291,7 +291,7 @@ impl<'a> Desk<'a> {
         Ok(())
     }
 
-    /// The pull request meant, from what was said or because there is only one.
+    /// The pull request that was named, or the only one.
     fn pick(&self, named: Option<&str>, pick: Pick) -> Result<PrNumber, Problem> {
         pick::number(&self.forge.list()?, named, pick)
     }
@@ -317,7 +317,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// The commit a person named: a merge compares whole ids.
+/// The commit that a person named by its full id, because a merge compares full ids.
 fn full_id(text: &str) -> Result<CommitSha, Problem> {
     CommitSha::parse(text).ok_or_else(|| {
         Problem::new(
@@ -328,7 +328,7 @@ fn full_id(text: &str) -> Result<CommitSha, Problem> {
     })
 }
 
-/// The line of a merge commit that names the verification, and whose rules it followed.
+/// The line of a merge commit that names the verification and the origin of its rules.
 fn verified_by(report: &Verification) -> String {
     let from = report.candidate.rules_from.as_ref();
     let base = report.candidate.base_sha.clone().map(RulesFrom::Commit);

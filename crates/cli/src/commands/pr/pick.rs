@@ -5,19 +5,19 @@ use drive_core::forge::{PrState, PullRequest};
 use drive_core::ids::PrNumber;
 use drive_core::problem::{Kind, Problem};
 
-/// Candidates named in an error.
+/// How many candidates an error lists.
 const LISTED: usize = 10;
 
-/// Which pull requests come into question when none is named.
+/// Which pull requests are candidates if none is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pick {
-    /// Open ones; all of them when none is open.
+    /// The open ones; all of them if none is open.
     Any,
     Open,
     Closed,
 }
 
-/// The number of the pull request meant by a number, a branch, or by being the only one.
+/// The number of the pull request that is named by number or branch, or that is the only candidate.
 pub(super) fn number(
     all: &[PullRequest],
     named: Option<&str>,
@@ -27,7 +27,7 @@ pub(super) fn number(
         return only(all, pick);
     };
     let number = PrNumber::parse(named);
-    // The newest of a branch is the one people mean.
+    // A branch's newest pull request is used.
     let by_number = |pr: &&PullRequest| number == Some(pr.number);
     let by_branch = |pr: &&PullRequest| pr.branch.as_str() == named;
     let found = all

@@ -7,7 +7,7 @@ use drive_core::forge::{Comment, PrState, PullRequest, ReviewState};
 use drive_core::time::Timestamp;
 use std::fmt::Write;
 
-/// What a narrow terminal loses first has the larger number.
+/// The columns. A narrow terminal drops those with larger numbers first.
 const COLUMNS: [Column; 5] = [
     Column::right("PR", 0),
     Column::left("STATE", 0),
@@ -16,7 +16,7 @@ const COLUMNS: [Column; 5] = [
     Column::left("TITLE", 0),
 ];
 
-/// One line a pull request, in columns.
+/// One line for each pull request, in columns.
 pub(super) fn table(pull_requests: &[PullRequest], now: Timestamp, look: Look) -> String {
     if pull_requests.is_empty() {
         return "no pull requests".to_owned();

@@ -1,4 +1,4 @@
-//! The agents of a run and of its children, in the order in which they were started.
+//! The agents of a run and of its children, in the order of their starts.
 
 use crate::wiring::Wiring;
 use drive_adapters::agents::{AgentHead, EVENT_LOG, TRANSCRIPT, load_head};
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::PathBuf;
 
-/// The most runs of one tree whose agents are shown.
+/// How many runs of a tree are searched for agents.
 const MOST_RUNS: usize = 1000;
 
 /// One agent.
@@ -23,20 +23,20 @@ pub(super) struct AgentLog {
     pub(super) run: String,
     pub(super) task: String,
     folder: PathBuf,
-    /// Missing for an agent of an older drive, and until an agent is started.
+    /// The agent's data; `None` for an agent of an older version, and before the agent starts.
     pub(super) head: Option<AgentHead>,
     started: Timestamp,
-    /// Whether nothing will work there any more.
+    /// Whether no agent will write there any more.
     pub(super) is_over: bool,
 }
 
 impl AgentLog {
-    /// The file with what it did.
+    /// The file with the agent's events.
     pub(super) fn events(&self) -> PathBuf {
         self.folder.join(EVENT_LOG)
     }
 
-    /// The file with what it printed.
+    /// The file with the agent's output.
     pub(super) fn stream(&self) -> PathBuf {
         self.folder.join(TRANSCRIPT)
     }
@@ -48,7 +48,7 @@ impl AgentLog {
     }
 }
 
-/// Which agents a person wants to see.
+/// A filter for agents.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wanted {
     pub(super) number: Option<usize>,
@@ -67,7 +67,7 @@ impl Wanted {
     }
 }
 
-/// The agents that are wanted, numbered among all of them.
+/// The agents that pass the filter, numbered among all of them.
 pub(super) fn agents(wiring: &Wiring, run: &Run, wanted: Wanted) -> Result<Vec<AgentLog>, Problem> {
     let mut all = Vec::new();
     let mut open = VecDeque::from([run.clone()]);

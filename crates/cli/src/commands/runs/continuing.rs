@@ -1,4 +1,4 @@
-//! `drive runs continue`: gives a run that has ended more to do.
+//! `drive runs continue`: gives a new task to a run that has ended.
 
 use super::pick;
 use super::resume::{Ready, agents, no_request, require_branch};
@@ -25,7 +25,7 @@ pub(super) struct ContinueArgs {
 }
 
 impl ContinueArgs {
-    /// The id, where one is given, and the task.
+    /// The id, if there is one, and the task.
     fn split(&self, app: &App) -> Result<(Option<&str>, &str), Problem> {
         match self.words.as_slice() {
             [id, task, ..] => Ok((Some(id), task)),
@@ -40,7 +40,7 @@ impl ContinueArgs {
     }
 }
 
-/// Lets an agent build on the branch of a run.
+/// Lets an agent build on the branch of an ended run.
 pub(super) fn give_more(app: &App, wiring: &Wiring, args: &ContinueArgs) -> Outcome {
     let (id, task) = args.split(app)?;
     let fits = |run: &Run| require_continuable(run).is_ok();
@@ -67,7 +67,7 @@ pub(super) fn give_more(app: &App, wiring: &Wiring, args: &ContinueArgs) -> Outc
     run_report::answer(&run, wiring.changes(&run, folder).as_ref(), None)
 }
 
-/// What is added to a pull request that was merged or closed would reach nobody.
+/// Refuses to add to a pull request that was merged or closed.
 fn require_open(ready: &Ready, run: &Run) -> Result<(), Problem> {
     let (Some(talk), Some(pr)) = (&ready.conversation, &run.work.pull_request) else {
         return Ok(());

@@ -60,14 +60,14 @@ pub(super) fn extend(app: &App, args: &ExtendArgs) -> Outcome {
     extend_limits(app, id, budget, args.rounds.unwrap_or(0))
 }
 
-/// Whether a run goes on with more, now or later.
+/// Whether higher limits let a run continue, now or later.
 fn is_limited(run: &Run) -> bool {
     let is_over_budget = require_resumable(run, None) == Err(NotResumable::OverBudget);
     run.parent().is_none() && (run.is_active() || is_over_budget)
 }
 
-/// Journals the larger budget of a team or spawn that another process works on. A run that has ended
-/// by then goes on here.
+/// Journals a larger budget for a team or spawn that another process owns. If the run has ended by
+/// then, it continues here.
 fn tell_owner(app: &App, run: &Run, budget: Budget, owner: &Owner) -> Outcome {
     let store = app.store()?;
     let journal = Journal {
@@ -93,7 +93,7 @@ fn tell_owner(app: &App, run: &Run, budget: Budget, owner: &Owner) -> Outcome {
     Answer::new(&document, text)
 }
 
-/// A budget belongs to the root of a tree, which hands out shares of it.
+/// Refuses a budget for a child: the root divides its budget among its children.
 fn require_root(run: &Run, args: &ExtendArgs) -> Result<(), Problem> {
     let Some(parent) = run
         .parent()

@@ -23,11 +23,11 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The most runs that are looked through for those that are wanted.
+/// How many runs are searched at most.
 const MOST: u32 = 10_000;
-/// How often a watched list is read again.
+/// How often a watched list is refreshed.
 const WATCH_EVERY: Duration = Duration::from_secs(2);
-/// To the corner of the terminal, and everything away.
+/// Moves the cursor to the top left and clears the terminal.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
 /// The arguments of `drive runs list`.
@@ -74,18 +74,18 @@ enum Command {
     Verify,
 }
 
-/// What is shown.
+/// The listed runs and verifications.
 struct Listed {
     runs: Vec<Run>,
     standings: Standings,
     verifications: Vec<Verification>,
     /// The verifications that have no report yet.
     verifying: Vec<Running>,
-    /// Whether runs of several repositories are among them.
+    /// Whether the runs are of several repositories.
     everywhere: bool,
 }
 
-/// How each run stands.
+/// The standing of each run.
 type Standings = BTreeMap<RunId, Standing>;
 
 pub(super) fn list(app: &App, wiring: &Wiring, args: &ListArgs) -> Outcome {
@@ -109,7 +109,8 @@ pub(super) fn list(app: &App, wiring: &Wiring, args: &ListArgs) -> Outcome {
     Answer::new(&document, if args.watch { String::new() } else { text })
 }
 
-/// Shows the list until a person has seen enough: in place on a terminal, elsewhere when it changes.
+/// Shows the list until it is interrupted: it is redrawn on a terminal, and printed after each
+/// change elsewhere.
 fn watch(app: &App, wiring: &Wiring, args: &ListArgs) -> Result<(), Problem> {
     let output = app.output();
     if output.format() == Format::Json {
@@ -160,14 +161,14 @@ fn load(app: &App, wiring: &Wiring, args: &ListArgs) -> Result<Listed, Problem> 
 }
 
 impl Listed {
-    /// The runs with how they stand.
+    /// The runs with their standings.
     fn each(&self) -> impl Iterator<Item = (&Run, &Standing)> {
         let runs = self.runs.iter();
         runs.filter_map(|run| Some((run, self.standings.get(&run.id)?)))
     }
 }
 
-/// How each run stands, with what its children show and whether a process owns it.
+/// The standing of each run, computed from its children and from whether a process owns it.
 fn standings(wiring: &Wiring, runs: &[Run]) -> Result<Standings, Problem> {
     let (store, whoami) = (&wiring.store, &wiring.whoami);
     let of = |run: &Run| {
@@ -178,7 +179,8 @@ fn standings(wiring: &Wiring, runs: &[Run]) -> Result<Standings, Problem> {
 }
 
 impl ListArgs {
-    /// The newest runs that are wanted, with their children: more are read only while some are missing.
+    /// The newest runs that pass the filter, with their children. More runs are read only while
+    /// some are missing.
     fn runs(
         &self,
         wiring: &Wiring,
@@ -212,7 +214,7 @@ impl ListArgs {
             && self.kind.is_none_or(|wanted| kind == Some(wanted))
     }
 
-    /// A verification does not say which repository it is of; a filter for runs leaves it out.
+    /// Whether verifications are listed. They belong to no repository, so a filter for runs excludes them.
     fn shows_verifications(&self) -> bool {
         match self.kind {
             Some(kind) => kind == Command::Verify,
@@ -245,7 +247,7 @@ fn tone(state: State) -> Tone {
     }
 }
 
-/// What a narrow terminal loses first has the larger number.
+/// The columns. A narrow terminal drops those with larger numbers first.
 const COLUMNS: [Column; 8] = [
     Column::left("ID", 0),
     Column::left("STATE", 0),

@@ -1,4 +1,4 @@
-//! `drive runs logs`: what the agents of a run did.
+//! `drive runs logs`: the logs of a run's agents.
 
 use super::agent_logs::{AgentLog, Wanted, agents};
 use super::rendered::{Rendered, header};
@@ -19,7 +19,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How much of a log is shown at most.
+/// How many bytes of a log are shown at most.
 const LOG_BYTES: u64 = 4 * 1024 * 1024;
 /// How often a followed log is read.
 const FOLLOW_EVERY: Duration = Duration::from_millis(200);
@@ -113,7 +113,7 @@ pub(crate) fn logs(wiring: &Wiring, run: &Run, options: &LogOptions) -> Outcome 
     })
 }
 
-/// One agent, from its beginning; the end of a very long log.
+/// The log of one agent from its beginning; of a very long log, only the end.
 fn whole(agent: &AgentLog) -> Result<(AgentLogDocument, String), Problem> {
     let Some(head) = &agent.head else {
         let text = load_text(&agent.stream())?;
@@ -149,7 +149,7 @@ fn document(agent: &AgentLog, head: Option<AgentHeadDocument>) -> AgentLogDocume
     }
 }
 
-/// Prints what is new until the run ends or the reader closes the pipe.
+/// Prints new events until the run ends or the reader closes the pipe.
 pub(crate) fn follow(app: &App, wiring: &Wiring, run: Run, options: &LogOptions) -> Outcome {
     if options.raw {
         return follow_raw(app, wiring, run, options);
@@ -162,7 +162,7 @@ pub(crate) fn follow(app: &App, wiring: &Wiring, run: Run, options: &LogOptions)
         let is_last = !run.is_active();
         let agents = agents(wiring, &run, options.wanted())?;
         for agent in &agents {
-            // Agents side by side are shown one after the other.
+            // Agents that work at the same time are shown one after the other.
             if agent.number <= told {
                 continue;
             }
@@ -190,7 +190,7 @@ pub(crate) fn follow(app: &App, wiring: &Wiring, run: Run, options: &LogOptions)
     }
 }
 
-/// The agent that is being followed.
+/// The agent whose log is being followed.
 struct Shown {
     number: usize,
     offset: u64,
@@ -208,7 +208,7 @@ impl Shown {
         }
     }
 
-    /// Prints what it did since the last time.
+    /// Prints the agent's new events.
     fn print(&mut self, app: &App, agent: &AgentLog) -> Result<ControlFlow<()>, Problem> {
         let mut lines = Vec::new();
         let Some(head) = &agent.head else {
@@ -248,7 +248,7 @@ fn followed(run: &RunId, last: Option<&AgentLog>) -> Outcome {
     Answer::new(&document, "")
 }
 
-/// Prints new lines of what agents print. Each log is read once, whichever is written to.
+/// Prints new lines of the agents' output. Every log is checked in each turn.
 fn follow_raw(app: &App, wiring: &Wiring, mut run: Run, options: &LogOptions) -> Outcome {
     let mut offsets: BTreeMap<PathBuf, u64> = BTreeMap::new();
     let mut is_read = true;
@@ -277,7 +277,7 @@ fn follow_raw(app: &App, wiring: &Wiring, mut run: Run, options: &LogOptions) ->
     }
 }
 
-/// The log of the agent that worked last.
+/// The log of the agent that was active last.
 fn newest_log(wiring: &Wiring, run: &Run) -> Option<PathBuf> {
     let ids = run.children.keys().chain([&run.id]);
     let folders = ids.filter_map(|id| std::fs::read_dir(wiring.runs_dir.join(id.as_str())).ok());
@@ -297,7 +297,7 @@ fn load_text(path: &Path) -> Result<String, Problem> {
     }
 }
 
-/// The events from an offset on, and how many bytes they take.
+/// The events from an offset on, and the number of bytes read.
 fn load_events(path: &Path, from: u64) -> Result<(Vec<LoggedEvent>, u64), Problem> {
     let bytes = load_from(path, from, MOST_EVENT_BYTES);
     let bytes = bytes.map_err(|error| unreadable(path, &error))?;
@@ -305,7 +305,7 @@ fn load_events(path: &Path, from: u64) -> Result<(Vec<LoggedEvent>, u64), Proble
     Ok((events, whole as u64))
 }
 
-/// More than an event log can hold.
+/// The maximum size of an event log.
 const MOST_EVENT_BYTES: u64 = 32 << 20;
 
 fn no_log(run: &Run, wanted: Wanted) -> Problem {

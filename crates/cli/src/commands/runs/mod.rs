@@ -146,7 +146,7 @@ fn show(wiring: &Wiring, run: &Run) -> Outcome {
     Answer::new(&document, Printable(&text).to_string())
 }
 
-/// How a run stands, with what its children show and whether a process owns it.
+/// The standing of a run, computed from its children and from whether a process owns it.
 fn stands(wiring: &Wiring, run: &Run) -> Result<Standing, Problem> {
     let mut children = Vec::new();
     for id in run.children.keys() {

@@ -1,4 +1,4 @@
-//! Finds the run that a command means when no id is given.
+//! Finds the run for a command without an id.
 
 use crate::app::App;
 use crate::repository::{git_dir_of, repository_of};
@@ -14,8 +14,8 @@ const MOST: u32 = 10_000;
 /// Candidates named in an error.
 const LISTED: usize = 10;
 
-/// The run of that id; without one, the only run of this repository that the command can act on. It is
-/// named, so that nobody has to guess.
+/// The run with this id; without one, the only run of this repository on which the command can act.
+/// The user is told which one it is.
 pub(crate) fn only(
     app: &App,
     id: Option<&str>,
@@ -26,7 +26,7 @@ pub(crate) fn only(
     if let Some(id) = id {
         return require(&store, id);
     }
-    // What changes something never reaches another repository.
+    // A command that changes something never acts on another repository.
     let mut fitting = match repository_of(&app.start_dir()?) {
         Some(here) => of_repository(&store, &here)?,
         None => Vec::new(),
@@ -38,7 +38,7 @@ pub(crate) fn only(
     Ok(run)
 }
 
-/// The run of that id; without one, the newest of this repository.
+/// The run with this id; without one, the newest of this repository.
 pub(crate) fn newest(app: &App, id: Option<&str>) -> Result<Run, Problem> {
     let store = app.store()?;
     if let Some(id) = id {
@@ -48,7 +48,7 @@ pub(crate) fn newest(app: &App, id: Option<&str>) -> Result<Run, Problem> {
         Some(here) => of_repository(&store, &here)?,
         None => store.list(RunFilter::All, MOST)?,
     };
-    // A child shows a part; its root shows all of it.
+    // A child shows only a part; its root shows everything.
     runs.retain(|run| run.parent().is_none());
     let run = runs.into_iter().next().ok_or_else(|| {
         Problem::new(Kind::NoRuns, "no runs of this repository yet").hint(
@@ -80,7 +80,7 @@ fn tell(app: &App, run: &Run) {
         .narrate(format_args!("run {} ({})", run.id, title(run)));
 }
 
-/// The place of the only candidate.
+/// The position of the only candidate.
 fn choose(fitting: &[Run], what: &str) -> Result<usize, Problem> {
     match fitting {
         [_] => Ok(0),

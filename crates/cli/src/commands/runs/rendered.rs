@@ -6,12 +6,12 @@ use drive_core::agent::{AgentEvent, Decision};
 use drive_core::time::Timestamp;
 use drive_core::timeline::first_line;
 
-/// Turns the events of one agent into lines. Pieces of a text are one text.
+/// Turns the events of one agent into lines. Pieces of a text are joined.
 #[derive(Debug, Default)]
 pub(super) struct Rendered {
-    /// The beginning of a line whose end has not been written yet.
+    /// The beginning of an unfinished line.
     open: String,
-    /// The command that was told last, until its exit code is known.
+    /// The last printed command, until its exit code is known.
     command: Option<String>,
     /// When the last event happened.
     pub(super) last: Option<Timestamp>,
@@ -20,7 +20,7 @@ pub(super) struct Rendered {
 }
 
 impl Rendered {
-    /// The lines that an event adds.
+    /// The lines to print for an event.
     pub(super) fn push(&mut self, line: &LoggedEvent) -> Vec<String> {
         self.last = Some(line.at);
         let mut lines = Vec::new();
@@ -48,14 +48,14 @@ impl Rendered {
         lines
     }
 
-    /// The line that was begun.
+    /// Returns the unfinished line.
     pub(super) fn flush(&mut self) -> Option<String> {
         let line = std::mem::take(&mut self.open);
         let line = line.trim_end();
         (!line.is_empty()).then(|| line.to_owned())
     }
 
-    /// The line for an event, unless a person needs nothing of it.
+    /// The line for an event; `None` if people do not need it.
     fn tell(&mut self, event: &AgentEvent) -> Option<String> {
         Some(match event {
             AgentEvent::Text { .. }
@@ -92,7 +92,7 @@ impl Rendered {
         })
     }
 
-    /// A command is told once, and again only when it failed.
+    /// The line for a command: it is printed at its start, and again only if it failed.
     fn command(&mut self, command: &str, exit_code: Option<i32>) -> Option<String> {
         let is_known = self.command.as_deref() == Some(command);
         self.command = exit_code.is_none().then(|| command.to_owned());
@@ -106,14 +106,14 @@ impl Rendered {
     }
 }
 
-/// How it ended, with its tokens and its cost.
+/// The line about the agent's end, with its tokens and cost.
 fn conclusion(end: &AgentEnd) -> String {
     let how = end.problem.as_deref().map_or("done", |why| why);
     let cost = end.cost.map_or(String::new(), |cost| format!(", {cost}"));
     format!("= {} ({}{cost})", first_line(how), end.usage.describe())
 }
 
-/// The line above what an agent did.
+/// The heading of an agent's log.
 pub(super) fn header(number: usize, head: &AgentHead, whose: &str, until: Timestamp) -> String {
     let mut words = vec![format!("{}", head.role)];
     words.extend(head.domain.clone());

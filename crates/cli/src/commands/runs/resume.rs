@@ -19,7 +19,7 @@ use drive_engine::perform::World;
 use drive_engine::ports::{Place, VersionControl};
 use drive_engine::resume;
 
-/// Lets a run go on until it ends.
+/// Continues a run until it ends.
 pub(super) fn run(app: &App, wiring: &Wiring, id: Option<&str>) -> Outcome {
     let is_free = |run: &Run| {
         let owner = lease::living_owner(&wiring.store, &wiring.whoami, &run.id);
@@ -36,14 +36,14 @@ pub(super) fn run(app: &App, wiring: &Wiring, id: Option<&str>) -> Outcome {
     go_on(app, &found, None)
 }
 
-/// What a run needs to go on, or to be repeated, in its repository.
+/// The services to continue or repeat a run in its repository.
 pub(super) struct Ready {
     pub(super) wiring: Wiring,
     pub(super) conversation: Option<Conversation>,
 }
 
 impl Ready {
-    /// Wires the repository of a run, with the settings it has now.
+    /// Creates the services for a run's repository, with its current settings.
     pub(super) fn new(app: &App, run: &Run, request: &Request) -> Result<Self, Problem> {
         let folder = &request.repo;
         if !folder.is_dir() {
@@ -66,7 +66,7 @@ impl Ready {
         })
     }
 
-    /// Executes a run with what performs its effects, and shows progress.
+    /// Executes a run with these services, and shows progress.
     pub(super) fn fly(
         &self,
         app: &App,
@@ -83,7 +83,7 @@ impl Ready {
     }
 }
 
-/// Lets a team or spawn go on, with more budget where a person granted it.
+/// Continues a team or spawn, with the additional budget if a person granted one.
 pub(super) fn go_on(app: &App, run: &Run, granted: Option<Budget>) -> Outcome {
     let request = run.request.clone().ok_or_else(|| no_request(run))?;
     let folder = &request.repo;
@@ -104,7 +104,7 @@ pub(super) fn go_on(app: &App, run: &Run, granted: Option<Budget>) -> Outcome {
     run_report::answer(&run, wiring.changes(&run, folder).as_ref(), None)
 }
 
-/// Every agent of a run, once.
+/// Every agent of a run, without duplicates.
 pub(super) fn agents(request: &Request) -> Vec<&str> {
     let mut agents = vec![request.agent.as_str()];
     if let Some(terms) = request.kind.phase_terms() {
@@ -127,7 +127,7 @@ pub(super) fn require_branch(wiring: &Wiring, run: &Run, request: &Request) -> R
     let id = &run.id;
     let problem = Problem::new(
         Kind::BranchNotFound,
-        format!("branch `{branch}` of run `{id}` does not exist any more"),
+        format!("branch `{branch}` of run `{id}` no longer exists"),
     );
     Err(match &run.work.head_sha {
         Some(head) => problem.hint(format!(

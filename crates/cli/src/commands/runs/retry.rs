@@ -14,7 +14,7 @@ use drive_core::run::{OutcomeStatus, Request, Run, RunKind};
 use drive_engine::ports::{Place, VersionControl};
 use drive_engine::start;
 
-/// Starts the request of a run that ended without success again, under a new id.
+/// Repeats the request of a run that did not succeed, under a new id.
 pub(super) fn retry(app: &App, id: Option<&str>) -> Outcome {
     let found = pick::only(app, id, "repeated", |run| repeatable(run).is_ok())?;
     let id = &found.id;
@@ -86,7 +86,7 @@ fn repeatable(run: &Run) -> Result<&Request, Problem> {
     }
 }
 
-/// The same request, from what its base is now, on a branch of its own.
+/// The same request, from its base's current commit, on a new branch.
 fn anew(before: &Request, run: &RunId, git: &dyn VersionControl) -> Result<Request, Problem> {
     let mut request = before.clone();
     if let Some(base) = &before.base_branch {

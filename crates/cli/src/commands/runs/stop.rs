@@ -1,4 +1,4 @@
-//! `drive runs stop`: ends a run and saves its work, wherever it runs.
+//! `drive runs stop`: ends a run of any process and saves its work.
 
 use super::{pick, verifications};
 use crate::answer::{Answer, Outcome};
@@ -67,7 +67,7 @@ fn stop_verification(app: &App, verification: &Running) -> Outcome {
     Answer::new(&document, format!("verification {run} stopped\n"))
 }
 
-/// What was saved, and the command that goes on.
+/// The saved work, and the command that continues the run.
 fn text(run: &Run) -> String {
     let id = &run.id;
     let mut text = format!("run {id} stopped ({})\n", describe_state(run));

@@ -1,11 +1,11 @@
-//! Puts the runs of a list in the order of their tree, children below their parents.
+//! Orders the runs of a list as trees, with children below their parents.
 
 use drive_core::ids::RunId;
 use drive_core::run::{Child, ChildStage, ChildState, Run};
 use drive_core::timeline::describe_status;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Every run once, each with its depth. A child whose parent is not in the list stands for itself.
+/// Every run once, with its depth. A child whose parent is not listed counts as a root.
 pub(super) fn in_order(runs: &[Run]) -> Vec<(usize, &Run)> {
     let listed: BTreeSet<&RunId> = runs.iter().map(|run| &run.id).collect();
     let mut children: BTreeMap<&RunId, Vec<&Run>> = BTreeMap::new();
@@ -22,16 +22,16 @@ pub(super) fn in_order(runs: &[Run]) -> Vec<(usize, &Run)> {
     let mut open: Vec<(usize, &Run)> = roots.into_iter().rev().map(|run| (0, run)).collect();
     while let Some((depth, run)) = open.pop() {
         order.push((depth, run));
-        // The list is newest first, and the stack turns it round: the oldest child comes first.
+        // The list is newest first and the stack reverses it, so the oldest child comes first.
         let below = children.remove(&run.id).unwrap_or_default();
         open.extend(below.into_iter().map(|child| (depth + 1, child)));
     }
     order
 }
 
-/// The runs of the newest trees, at most so many, out of the newest runs of a store that are wanted;
-/// `None` where there may be older ones that belong to them, unless these are all. A cruise with many
-/// children is one of them, like a run without.
+/// The runs of the newest trees, at most `limit` trees, from the newest runs of a store that pass
+/// the filter. `None` if older runs that belong to them may be missing, unless these are all. A
+/// cruise counts as one tree, like a run without children.
 pub(super) fn newest(
     runs: &[Run],
     limit: usize,
@@ -60,7 +60,7 @@ fn root_of(run: &Run) -> &str {
     id.split_once('+').map_or(id, |(root, _)| root)
 }
 
-/// What a parent knows of a child, in one line.
+/// The state of a child that its parent knows, in one line.
 pub(crate) fn child_line(id: &RunId, child: &Child) -> String {
     let state = match child.report.as_ref().map(|report| &report.state) {
         None if child.stage == ChildStage::Starting => "starting".to_owned(),

@@ -1,4 +1,4 @@
-//! Verifications among the runs.
+//! Verifications in the lists of runs.
 
 use crate::answer::{Answer, Outcome};
 use crate::app::App;
@@ -26,8 +26,7 @@ pub(super) fn running_with(app: &App, id: Option<&str>) -> Result<Option<Running
     Ok(all.into_iter().find(|one| one.run.as_str() == id))
 }
 
-/// The verification that a person wants to see: the one with this id, or the newest where there are
-/// no runs.
+/// The verification to show: the one with this id, or the newest if there are no runs.
 pub(super) fn asked_for(
     app: &App,
     wiring: &Wiring,
@@ -40,12 +39,12 @@ pub(super) fn asked_for(
     }
 }
 
-/// The verification with this id, if it is one.
+/// The verification with this id, if there is one.
 pub(super) fn find(app: &App, id: &str) -> Result<Option<Verification>, Problem> {
     Ok(kept_reports(app)?.load(&RunId::new(id)))
 }
 
-/// The report.
+/// Prints a report.
 pub(super) fn show(report: &Verification) -> Outcome {
     Answer::new(report, Printable(&render::human(report)).to_string())
 }

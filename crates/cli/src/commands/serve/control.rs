@@ -1,4 +1,4 @@
-//! Carries out what the pages ask for: through the journal, by the process that owns the run.
+//! Carries out requests of the pages: through the journal, by the process that owns the run.
 
 use drive_adapters::entropy::random_u32;
 use drive_adapters::forge::local::{CommentTarget, LocalForge, PersonalComment};
@@ -17,7 +17,7 @@ use drive_engine::ports::{Clock, Forge, Liveness, Store};
 use drive_web::control::{Acted, Action, Control, PullAct, RunAct};
 use std::sync::Arc;
 
-/// Delivers to the owner of a run, and acts on the local forge as the user.
+/// Delivers requests to the owner of a run, and acts on the local forge as the user.
 pub(super) struct JournalControl {
     pub(super) store: SqliteStore,
     pub(super) clock: Arc<dyn Clock>,
@@ -96,7 +96,7 @@ impl JournalControl {
         )
     }
 
-    /// Delivers requests in this order, where a live process owns the run.
+    /// Delivers requests in this order, if a live process owns the run.
     fn tell(&self, run: &Run, asks: Vec<Ask>, command: &str) -> Result<Acted, Problem> {
         let mut named = Vec::new();
         for ask in asks {
@@ -110,7 +110,7 @@ impl JournalControl {
         }
     }
 
-    /// Its owner saves its work and ends it.
+    /// Asks the owner to save the work and end the run.
     fn stop(&self, run: &Run) -> Result<Acted, Problem> {
         let owner = self.store.owner(&run.id)?;
         let owner = owner.filter(|owner| self.whoami.liveness(owner) == Liveness::Alive);
@@ -130,7 +130,7 @@ impl JournalControl {
         })
     }
 
-    /// The run whose plan is approved: only at the commit that the person saw.
+    /// The run whose plan can be approved, only at the commit that the person saw.
     fn approvable(&self, run: &Run, head: &CommitSha) -> Result<Run, Problem> {
         if let Flow::Cruise { build } = &run.flow
             && !build.doubts.is_empty()
@@ -153,7 +153,7 @@ impl JournalControl {
         require_head(planning, is_head, head)
     }
 
-    /// The run that hears comments now.
+    /// The run that takes up comments now.
     fn hearing(&self, run: &Run) -> Result<Run, Problem> {
         if !matches!(run.flow, Flow::Cruise { .. }) {
             return Ok(run.clone());
@@ -212,7 +212,7 @@ fn require_head(run: Run, is_head: bool, head: &CommitSha) -> Result<Run, Proble
 
 fn head_moved(what: &str, head: &CommitSha) -> Problem {
     let message = format!("{what} has moved on from {}", head.short());
-    Problem::new(Kind::HeadMoved, message).hint("load the page again to see what is new")
+    Problem::new(Kind::HeadMoved, message).hint("reload the page to see the changes")
 }
 
 fn not_owned(run: &Run, command: &str) -> Problem {

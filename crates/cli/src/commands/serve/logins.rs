@@ -1,5 +1,5 @@
-//! One-time codes and sessions of the dashboard: an empty file each, named by its kind, its end and
-//! the hash of its secret. Making and removing a file is atomic, so several processes can share them.
+//! One-time codes and sessions of the dashboard: an empty file each, named by its kind, its expiry and the
+//! hash of its secret. Creating and removing a file is atomic, so several processes can share them.
 
 use drive_adapters::entropy::random_token;
 use drive_adapters::files;
@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a link works.
+/// How long a link is valid.
 const CODE_TIME: Duration = Duration::from_secs(60 * 60);
-/// How long a browser stays logged in; its cookie ends then as well.
+/// How long a browser stays logged in; its cookie expires at the same time.
 const SESSION_TIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// The file that tells `drive serve --link` where the server listens.
+/// The file that contains the server's address for `drive serve --link`.
 const ADDRESS: &str = "address";
 
-/// What a secret opens.
+/// What a secret gives access to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Opens {
     /// A session, once.
@@ -52,7 +52,7 @@ pub(super) struct FileLogins {
 }
 
 impl FileLogins {
-    /// Opens those of a state directory.
+    /// Opens the logins of a state directory.
     pub(super) fn open(state: &Path, clock: Arc<dyn Clock>) -> Result<Self, Problem> {
         let folder = state.join("dashboard");
         let made = DirBuilder::new()
@@ -68,13 +68,13 @@ impl FileLogins {
         self.new_secret(Opens::Code)
     }
 
-    /// Keeps where the server listens.
+    /// Stores the server's address.
     pub(super) fn store_address(&self, url: &str) -> Result<(), Problem> {
         files::replace(&self.folder.join(ADDRESS), url.as_bytes())
             .map_err(|error| unusable(&self.folder, error))
     }
 
-    /// Where the newest server listens, or listened last.
+    /// The address of the server that was started last.
     pub(super) fn load_address(&self) -> Option<String> {
         let bytes = files::load_plain(&self.folder.join(ADDRESS), 1024).ok()?;
         let url = String::from_utf8(bytes).ok()?;
@@ -92,7 +92,7 @@ impl FileLogins {
         Ok(secret)
     }
 
-    /// The file of a secret that has not expired. Removes those that have.
+    /// The file of a secret that has not expired. Removes expired files.
     fn find(&self, opens: Opens, secret: &str) -> Result<Option<PathBuf>, Problem> {
         let now = self.clock.now().as_second();
         let mut found = None;
@@ -126,7 +126,7 @@ impl Logins for FileLogins {
         };
         match remove_file(&path) {
             Ok(()) => self.new_secret(Opens::Session).map(Some),
-            // Somebody else was faster: the link works once.
+            // Another process used the code first; it works only once.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(unusable(&self.folder, error)),
         }

@@ -12,10 +12,10 @@ use std::io::{Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-/// The longest answer that is read: two tails a stage, and hundreds of stages.
+/// The maximum size of an answer: two tails for each stage, and hundreds of stages.
 const ANSWER_BYTES: u64 = 256 << 20;
 
-/// Starts a worker, waits for it, and answers in its place when it dies.
+/// Starts a worker, waits for it, and answers for it if it dies.
 pub(super) fn call(
     app: &App,
     request: &WorkerRequest,
@@ -24,7 +24,7 @@ pub(super) fn call(
     let started_at = app.now();
     let mut worker = start(app, request)?;
     if let (true, Some(input)) = (request.is_check, &mut worker.stdin) {
-        // A worker that does not read them has died, which is found out below.
+        // If the worker does not read them, it has died, which is detected below.
         let _ = serde_json::to_writer(&mut *input, &request.checks)
             .map_err(std::io::Error::other)
             .and_then(|()| input.write_all(b"\n"));
@@ -34,13 +34,13 @@ pub(super) fn call(
         .and_then(rustix::process::Pid::from_raw);
     let _forwarding = cancel.on_cancel(move |_| {
         if let Some(pid) = pid {
-            // Gone already means that its answer is on its way.
+            // If the worker is gone already, its answer is on its way.
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         }
     });
     let mut text = Vec::new();
     if let Some(out) = worker.stdout.take() {
-        // What cannot be read is no answer, which is found out below.
+        // An unreadable answer is detected below.
         let _ = out.take(ANSWER_BYTES).read_to_end(&mut text);
     }
     let status = worker.wait().map_err(|error| {
@@ -70,13 +70,13 @@ fn start(app: &App, request: &WorkerRequest) -> Result<Child, Problem> {
         .envs(app.environment().iter())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        // An interrupt from the terminal reaches the caller, which passes it on once.
+        // The terminal's interrupt then only reaches the caller, which passes it on once.
         .process_group(0)
         .spawn()
         .map_err(|error| failed(error.to_string()))
 }
 
-/// The answer of a worker that cannot give one any more; what it left behind is removed.
+/// The answer for a worker that died. Its remains are removed.
 fn in_its_place(
     app: &App,
     request: &WorkerRequest,

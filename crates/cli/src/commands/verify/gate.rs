@@ -11,7 +11,7 @@ use drive_core::verify::Verification;
 use drive_engine::CancelToken;
 use drive_engine::ports::{Promotion, PromotionGate};
 
-/// Verifies as `drive verify HEAD --base BASE` does: by a worker process, by the rules that the
+/// Verifies like `drive verify HEAD --base BASE`: in a worker process, with the rules that the
 /// promotion names.
 pub(crate) struct OwnVerifier {
     global: GlobalArgs,
@@ -19,12 +19,12 @@ pub(crate) struct OwnVerifier {
 }
 
 impl OwnVerifier {
-    /// The verifier under the options of a command.
+    /// The verifier with the options of a command.
     pub(crate) fn of(app: &App) -> Self {
         Self::in_environment(app, app.environment())
     }
 
-    /// The same with the settings and the state directory of another environment.
+    /// The verifier with the settings and the state directory of another environment.
     pub(crate) fn in_environment(app: &App, environment: &Environment) -> Self {
         Self {
             global: app.global().clone(),
@@ -32,7 +32,7 @@ impl OwnVerifier {
         }
     }
 
-    /// The frame of a command in the repository of a promotion.
+    /// The context of a command in the repository of a promotion.
     fn app(&self, promotion: &Promotion<'_>) -> App {
         let global = GlobalArgs {
             repo: Some(promotion.repo.to_owned()),

@@ -103,7 +103,7 @@ pub(crate) fn run(args: &VerifyArgs, app: &App) -> Outcome {
         shown = shown.says_failure();
     }
     let mut unwritten = args.reports.write(app, report).into_iter();
-    // A verdict decides the exit code; without one against the commit, a missing report does.
+    // A verdict decides the exit code; after a pass, a report file that was not written does.
     let problem = answer.problem.or_else(|| unwritten.next());
     for other in unwritten {
         app.output().problem(&other);
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &VerifyArgs, app: &App) -> Outcome {
     Ok(shown.failed_if(problem))
 }
 
-/// Whether the report for people says all that the problem says.
+/// Whether the report for people already contains the problem.
 fn is_said(report: &Verification, problem: Option<&Problem>) -> bool {
     problem
         .zip(report.failure.as_ref())

@@ -26,7 +26,7 @@ pub(super) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// Writes what was asked for. Returns a problem for each file that could not be written.
+    /// Writes the requested files. Returns a problem for each one that could not be written.
     pub(super) fn write(&self, app: &App, report: &Verification) -> Vec<Problem> {
         let mut problems = Vec::new();
         let mut note = |path: &Path, written: io::Result<()>| {

@@ -15,24 +15,24 @@ use std::path::PathBuf;
 const REPO: &str = "--repo";
 const CONFIG: &str = "--config";
 
-/// How the candidate is judged.
+/// How to verify the candidate.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Judges {
-    /// As it is, not merged into its base.
+    /// Without merging it into its base.
     pub(super) head_only: bool,
-    /// By rules that it could have written itself.
+    /// With the rules in the candidate's own checkout.
     pub(super) trusting_rules: bool,
-    /// By stages that run now, also where the same passed before.
+    /// With stages that run now, even if a known verdict could be reused.
     pub(super) fresh: bool,
 }
 
-/// What a worker is asked to do.
+/// A request to a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct WorkerRequest {
     pub(super) run: RunId,
     pub(super) revision: String,
     pub(super) base: Option<String>,
-    /// The commit whose rules count, where it is not the base.
+    /// The commit whose rules count, if it is not the base.
     #[serde(default)]
     pub(super) rules: Option<CommitSha>,
     pub(super) judges: Judges,
@@ -42,8 +42,8 @@ pub(super) struct WorkerRequest {
     config: Option<PathBuf>,
     quiet: bool,
     verbose: bool,
-    /// Whether the worker only runs checks, which it reads from its standard input: they may be longer
-    /// than an argument can be.
+    /// Whether the worker only runs checks. It reads them from standard input, because they may be
+    /// longer than an argument can be.
     #[serde(default)]
     pub(super) is_check: bool,
     #[serde(skip)]
@@ -74,7 +74,7 @@ impl WorkerRequest {
         })
     }
 
-    /// The same by the rules of this commit.
+    /// The request with the rules of this commit.
     pub(super) fn by_rules_of(self, rules: &CommitSha) -> Self {
         Self {
             rules: Some(rules.clone()),
@@ -82,7 +82,7 @@ impl WorkerRequest {
         }
     }
 
-    /// The same, for a worker that runs these checks instead of a verification.
+    /// The request of a worker that runs these checks instead of a verification.
     pub(super) fn checking(self, checks: &[ContractCheck]) -> Self {
         Self {
             is_check: true,
@@ -91,7 +91,7 @@ impl WorkerRequest {
         }
     }
 
-    /// The arguments that say all this.
+    /// The arguments that encode the request.
     pub(super) fn arguments(&self) -> Result<Vec<OsString>, serde_json::Error> {
         let mut arguments = vec![OsString::from(serde_json::to_string(self)?)];
         for (name, path) in [(REPO, &self.repo), (CONFIG, &self.config)] {
@@ -102,7 +102,7 @@ impl WorkerRequest {
         Ok(arguments)
     }
 
-    /// Reads [arguments](Self::arguments).
+    /// Parses [arguments](Self::arguments).
     pub(super) fn read(arguments: &[OsString]) -> Option<Self> {
         let (text, paths) = arguments.split_first()?;
         let mut request: Self = serde_json::from_str(text.to_str()?).ok()?;
@@ -119,7 +119,7 @@ impl WorkerRequest {
         Some(request)
     }
 
-    /// The options the worker's own frame gets.
+    /// The global options for the worker's own context.
     pub(super) fn global(&self) -> GlobalArgs {
         GlobalArgs {
             repo: self.repo.clone(),
@@ -135,11 +135,11 @@ impl WorkerRequest {
 /// The answer of the worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct WorkerAnswer {
-    /// The report; `None` when the settings or the state directory did not even allow one.
+    /// The report; `None` if the settings or the state directory did not allow one.
     pub(super) report: Option<Verification>,
-    /// What keeps it from being a success.
+    /// Why it is not a success.
     pub(super) problem: Option<Problem>,
-    /// What came of the checks, where it was asked for them.
+    /// The receipts of the checks, if they were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) receipts: Option<Vec<Receipt>>,
 }

@@ -1,4 +1,4 @@
-//! Chooses the settings for a verification: those of the base, unless the user trusts others.
+//! Chooses the settings for a verification: the base's, unless the user trusts others.
 
 use super::request::WorkerRequest;
 use crate::app::App;
@@ -15,20 +15,20 @@ use std::path::{Path, PathBuf};
 pub(super) struct Ruling {
     pub(super) effective: Effective,
     pub(super) from: RulesFrom,
-    /// The repository's file of settings, which is protected like `drive.toml`.
+    /// The repository's settings file, which is protected like `drive.toml`.
     pub(super) file: Option<String>,
-    /// What the report should say about them.
+    /// Notes about the settings, for the report.
     pub(super) notes: Vec<String>,
-    /// The base, pinned to the commit whose rules these are.
+    /// The base, pinned to the commit whose rules count.
     pub(super) base: Option<String>,
-    /// The candidate; `None` where the revision names none.
+    /// The candidate; `None` if the revision is unknown.
     pub(super) head: Option<CommitSha>,
     /// The repository.
     pub(super) repo: PathBuf,
 }
 
 impl Ruling {
-    /// Reads the settings that `request` is to be judged by.
+    /// Reads the settings for the verification of `request`.
     pub(super) fn read(app: &App, request: &WorkerRequest) -> Result<Self, Problem> {
         let found = Found::look(app, request)?;
         let is_trusted = request.judges.trusting_rules;
@@ -92,7 +92,7 @@ impl Ruling {
     }
 }
 
-/// The commits in question. One that does not exist is reported by the verifier.
+/// The commits of the request. The verifier reports one that does not exist.
 struct Found {
     git: Git,
     repo: PathBuf,
@@ -117,7 +117,7 @@ impl Found {
         })
     }
 
-    /// The commit whose rules count when nobody trusts the candidate: the base, else the main branch.
+    /// The commit whose rules count unless the candidate is trusted: the base, else the main branch.
     fn rules_commit(&self) -> Result<Option<CommitSha>, Problem> {
         match &self.named_base {
             Some(_) => Ok(self.base.clone()),
@@ -125,20 +125,20 @@ impl Found {
         }
     }
 
-    /// Whether the candidate is what the caller has checked out, changes included.
+    /// Whether the candidate is the caller's checked-out commit.
     fn is_checked_out(&self) -> bool {
         let here = resolved(&self.git, &self.repo, "HEAD");
         here.is_ok_and(|here| here.is_some() && here == self.head)
     }
 
-    /// The base by its id, so that it cannot move between the rules and the verification.
+    /// The id of the base, so that it cannot move between reading the rules and the verification.
     fn base(&self) -> Option<String> {
         let id = self.base.as_ref().map(ToString::to_string);
         id.or_else(|| self.named_base.clone())
     }
 }
 
-/// The commit that a revision names; `None` where it names none, which the verifier reports.
+/// The commit of a revision; `None` if it is unknown, which the verifier reports.
 fn resolved(git: &Git, repo: &Path, revision: &str) -> Result<Option<CommitSha>, Problem> {
     match git.resolve(Place::Checkout(repo), revision) {
         Ok(commit) => Ok(Some(commit)),
@@ -147,7 +147,7 @@ fn resolved(git: &Git, repo: &Path, revision: &str) -> Result<Option<CommitSha>,
     }
 }
 
-/// What to tell of a settings file in the checkout that is another than the one in force.
+/// A note about a settings file in the checkout that differs from the one in effect.
 fn not_counted(read: &SettingsAt, commit: Option<&CommitSha>) -> Option<String> {
     let file = read.differs.as_ref()?;
     let used = match commit {

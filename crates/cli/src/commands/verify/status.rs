@@ -1,5 +1,5 @@
-//! The check `drive/verify`: a check run where the token may write one, else a commit status. It says
-//! the verdict; that it cannot be set changes no verdict.
+//! The check `drive/verify`: a check run if the token may write one, else a commit status. It shows
+//! the verdict; a failure to set it does not change the verdict.
 
 use super::request::WorkerRequest;
 use super::ruling::Ruling;
@@ -18,9 +18,9 @@ pub(super) struct StatusPost {
     forge: Arc<dyn Forge>,
     head: CommitSha,
     run: RunId,
-    /// The pull request of the commit, where people read more.
+    /// The address of the commit's pull request, for more details.
     url: Option<String>,
-    /// How the forge took it; `None` while it has not.
+    /// The form of the report on the forge; `None` before it was set.
     stands_as: Option<Reported>,
 }
 
@@ -35,7 +35,7 @@ impl StatusPost {
                 post.set(app, StatusState::Pending, title, "", &[]);
                 Some(post)
             }
-            // The report says that there is no such commit.
+            // The verification's report says that the commit does not exist.
             Ok(None) => None,
             Err(problem) => {
                 warn(app, &problem);
@@ -44,8 +44,8 @@ impl StatusPost {
         }
     }
 
-    /// By the settings of the base, as the verification itself: a candidate must not choose the
-    /// server that gets the token.
+    /// Opens the forge with the settings of the base, like the verification itself: a candidate
+    /// must not choose the server that gets the token.
     fn open(app: &App, request: &WorkerRequest) -> Result<Option<Self>, Problem> {
         let ruling = Ruling::read(app, request)?;
         let Some(head) = ruling.head else {
@@ -107,8 +107,8 @@ impl StatusPost {
     }
 }
 
-/// The pull request of the branch that is checked out, if its newest commit is this one. Not knowing
-/// it costs nothing but a link.
+/// The address of the checked-out branch's pull request, if the newest commit there is this one.
+/// Without it, only a link is missing.
 fn pull_request_of(
     wiring: &Wiring,
     repo: &Path,

@@ -14,16 +14,16 @@ use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::ExitCode;
 
-/// The first argument that asks the binary to be the worker.
+/// The first argument that makes the program act as the worker.
 pub(super) const WORKER: &str = "__verify-worker";
 
-/// The longest list of checks that is read.
+/// The maximum size of a list of checks.
 const CHECKS_BYTES: u64 = 64 << 20;
 
-/// Drive itself, also where its file was replaced by a newer one since it started.
+/// Drive's own program, even if its file was replaced since the start.
 const OWN_PROGRAM: &str = "/proc/self/exe";
 
-/// Becomes the worker when the arguments ask for it: `__verify-worker JSON` and paths.
+/// Runs the worker if the arguments ask for it: `__verify-worker JSON` and paths.
 pub(crate) fn worker_if_asked(arguments: &[OsString]) -> Option<ExitCode> {
     if arguments.get(1)? != OsStr::new(WORKER) {
         return None;
@@ -55,7 +55,7 @@ fn answer(request: &WorkerRequest) -> Result<WorkerAnswer, Problem> {
     let ruling = Ruling::read(&app, request)?;
     let settings = &ruling.effective.settings;
     let mut rules = Rules::from_settings(settings);
-    // The last one decides: no setting exempts the file that gives the rules.
+    // The last glob decides, so no setting can exempt the file that contains the rules.
     rules.protected.extend(ruling.file.as_deref().map(escaped));
     for widened in ruling.effective.widened.iter() {
         if widened.agent.is_none() {
@@ -67,7 +67,7 @@ fn answer(request: &WorkerRequest) -> Result<WorkerAnswer, Problem> {
     let checks = request.is_check.then(read_checks).transpose()?;
     let on_orphaned = cancel.clone();
     std::thread::spawn(move || {
-        // The caller holds the other end as long as it lives.
+        // The caller keeps the other end open as long as it lives.
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         on_orphaned.cancel(Urgency::Graceful);
     });
@@ -108,7 +108,7 @@ fn answer(request: &WorkerRequest) -> Result<WorkerAnswer, Problem> {
     })
 }
 
-/// The checks, which the caller writes as one line before it keeps silent.
+/// Reads the checks, which the caller writes as one line before it goes silent.
 fn read_checks() -> Result<Vec<ContractCheck>, Problem> {
     let mut line = Vec::new();
     let input = std::io::stdin().lock().take(CHECKS_BYTES);

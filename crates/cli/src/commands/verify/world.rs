@@ -20,14 +20,14 @@ use std::sync::Arc;
 /// The folder of the reports, in the state directory.
 const VERIFICATIONS: &str = "verifications";
 
-/// The reports of this user.
+/// The stored reports of this user.
 pub(crate) fn kept_reports(app: &App) -> Result<FileReports, Problem> {
     let folder = app.state_dir()?.path().join(VERIFICATIONS);
     Ok(FileReports::new(&folder))
 }
 
 pub(super) struct World {
-    /// The repository: the caller's checkout, or its git folder where it has none.
+    /// The repository: the caller's checkout, or its git directory if it has none.
     pub(super) repo: PathBuf,
     pub(super) reports: FileReports,
     pub(super) workspaces: VerifyWorkspaces,
@@ -39,7 +39,7 @@ pub(super) struct World {
 }
 
 impl World {
-    /// Wires the adapters for the repository the options name.
+    /// Wires the adapters for the repository that the options name.
     pub(super) fn open(app: &App, settings: &Settings) -> Result<Self, Problem> {
         let runner = Arc::clone(app.runner());
         let git = Git::new(Arc::clone(&runner), app.environment())
@@ -91,7 +91,7 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        // Files are deleted in the background; what a verification made must be gone when it ends.
+        // Files are deleted in the background, but the files of a verification must be gone at its end.
         self.sandboxes.finish_deletions();
     }
 }

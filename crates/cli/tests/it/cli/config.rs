@@ -40,7 +40,7 @@ fn the_document_holds_values_and_origins() {
     );
 }
 
-/// What `config show` prints is a settings file that says the same.
+/// The output of `config show` is a settings file with the same values.
 #[test]
 fn what_is_shown_can_be_used_as_a_file() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Settings files no one would write on purpose.
+//! Tests settings files that nobody would write on purpose.
 
 use crate::cli::support::{World, ended_as_ordinary_user};
 use rustix::fs::{CWD, FileType, Mode, mknodat};

@@ -1,4 +1,4 @@
-//! The schema editors use agrees with what the program accepts.
+//! Tests that the schema for editors agrees with what the program accepts.
 
 use crate::cli::support::World;
 use jsonschema::Validator;

@@ -14,7 +14,7 @@ impl World {
         ended(command.envs(variables.iter().copied()))
     }
 
-    /// A folder for `PATH` that holds the real git and nothing else.
+    /// A folder for `PATH` that contains only the real git.
     fn private_path(&self) -> PathBuf {
         let folder = self.path("bin");
         fs::create_dir_all(&folder).unwrap();
@@ -299,7 +299,7 @@ fn wrong_settings_are_one_finding_among_others() {
     assert_eq!(check(&document, "git").0, "ok");
 }
 
-/// The first interrupt reaches the child that is being waited for, and ends the command.
+/// The first interrupt reaches the child for which the command waits, and ends the command.
 #[test]
 fn an_interrupt_ends_with_130_and_one_document() {
     let world = World::new();
@@ -321,7 +321,7 @@ fn an_interrupt_ends_with_130_and_one_document() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Opening waits until the program named git has started, and so is waited for.
+    // Opening the file blocks until the program named git has started.
     fs::read(&ready).unwrap();
     let pid = Pid::from_raw(child.id().cast_signed()).unwrap();
     kill_process(pid, Signal::INT).unwrap();

@@ -1,10 +1,10 @@
-//! `drive kept`: what a sandbox left, found again by its user.
+//! Tests `drive kept`: a user finds the saved work of a sandbox.
 
 use crate::cli::support::World;
 use serde_json::json;
 use std::fs;
 
-/// A repository in which one run's work was saved.
+/// A repository with the saved work of one run.
 fn world() -> World {
     let world = World::new();
     fs::write(

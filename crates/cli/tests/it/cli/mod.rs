@@ -1,4 +1,4 @@
-//! The real binary, as a user or a script meets it.
+//! Tests the real binary as users and scripts run it.
 
 mod config;
 mod config_files;

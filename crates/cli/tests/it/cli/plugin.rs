@@ -1,4 +1,4 @@
-//! The slash commands under `commands` call a drive that exists, with options that exist.
+//! Tests that the slash commands under `commands` use existing drive commands and options.
 
 use crate::cli::support::World;
 use serde_json::Value;
@@ -24,7 +24,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// One command file.
+/// A command file.
 struct Slash {
     front: BTreeMap<String, String>,
     body: String,
@@ -48,7 +48,7 @@ impl Slash {
         }
     }
 
-    /// The drive commands it may run, the one it is for first.
+    /// The drive commands that it may run, with its main one first.
     fn allowed(&self) -> Vec<String> {
         let rules = self.front["allowed-tools"].split(", ");
         let command = |rule: &str| {
@@ -60,7 +60,7 @@ impl Slash {
             .collect()
     }
 
-    /// Each piece of code in its body: the lines of its blocks, and what stands in backticks.
+    /// Each piece of code in its body: the lines of its blocks, and text in backticks.
     fn code(&self) -> Vec<&str> {
         let mut pieces = Vec::new();
         for (index, part) in self.body.split("```").enumerate() {
@@ -73,7 +73,7 @@ impl Slash {
         pieces
     }
 
-    /// Every drive command it names, each with the options it names.
+    /// Every drive command in it, with the options used.
     fn calls(&self) -> BTreeMap<String, BTreeSet<String>> {
         let allowed = self.allowed();
         let mut calls: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

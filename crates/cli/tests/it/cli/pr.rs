@@ -1,4 +1,4 @@
-//! `drive pr`, from opening to merging, as a user and a script see it.
+//! Tests `drive pr` from opening to merging, for users and scripts.
 
 use crate::cli::support::{Ended, World};
 use serde_json::{Value, json};
@@ -69,7 +69,7 @@ fn with_input(world: &World, args: &[&str], input: &str) -> Ended {
     Ended::from(child.wait_with_output().unwrap())
 }
 
-/// Takes the fields that differ from run to run out of a document, having looked at them.
+/// Checks the fields of a document that differ between runs, and replaces them.
 fn settled(mut document: Value) -> Value {
     fn walk(value: &mut Value) {
         if let Some(fields) = value.as_object_mut() {
@@ -239,7 +239,7 @@ fn a_merge_is_a_merge_commit_and_the_checkout_follows() {
             .is_some_and(|line| line.contains("merged")),
         "{merged}"
     );
-    // What was merged can still be read.
+    // A merged pull request can still be read.
     let diff = document(&world, &["pr", "diff", "1"]);
     assert_eq!(diff["headSha"], world.git(&["rev-parse", "feat/login"]));
     assert!(
@@ -252,7 +252,7 @@ fn a_merge_is_a_merge_commit_and_the_checkout_follows() {
     assert!(done(&world, &["pr", "diff"]).contains("+++ b/src/login.rs"));
 }
 
-/// A world whose main branch says how everything is verified.
+/// A world whose main branch defines how everything is verified.
 fn ruled(commands: &str) -> World {
     let world = world();
     write(
@@ -277,12 +277,12 @@ fn only_what_was_verified_is_merged_and_the_merge_names_the_verification() {
     let hint = unverified(&world);
     let next = "`drive verify feat/login --base main`";
     assert!(hint.contains(next), "{hint}");
-    // Judged alone, it is not judged as it would land.
+    // Verified alone, it is not verified as it would land.
     let verify = ["verify", "feat/login", "--base", "main"];
     done(&world, &[&verify[..], &["--head-only"]].concat());
     unverified(&world);
     done(&world, &verify);
-    // What was verified is another tree, once the base has moved.
+    // After the base has moved, the merge has another tree than the verified one.
     write(&world, "other.txt", "theirs\n");
     commit(&world, "Theirs");
     unverified(&world);
@@ -308,7 +308,7 @@ fn what_failed_verification_is_merged_only_unverified_and_the_merge_says_so() {
         (code, &refused["failure"]["kind"]),
         (Some(1), &json!("unverified"))
     );
-    // A pass by rules of the candidate's own stands only until the next verdict.
+    // A pass by the candidate's own rules only counts until the next verdict.
     world.git(&["checkout", "-q", "feat/login"]);
     write(
         &world,

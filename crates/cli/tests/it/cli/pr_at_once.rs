@@ -1,4 +1,4 @@
-//! Commands on pull requests that run at the same time.
+//! Tests commands on pull requests that run at the same time.
 
 use super::pr::{branch, document, done, world};
 use crate::cli::support::{Ended, ended};

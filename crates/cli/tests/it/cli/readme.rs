@@ -1,4 +1,4 @@
-//! The README's requirements are those that the manifest and `drive doctor` enforce.
+//! Tests that the README's requirements match what the manifest and `drive doctor` enforce.
 
 use crate::cli::support::World;
 use std::fs;
@@ -9,7 +9,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(root.join(name)).unwrap()
 }
 
-/// The row of the README's requirements that starts with this cell.
+/// The row of the README's requirements that begins with this cell.
 fn requirement(what: &str) -> String {
     let readme = read("README.md");
     let start = format!("| {what}");
@@ -33,7 +33,7 @@ fn the_required_rust_is_the_manifests() {
 #[test]
 fn the_required_git_is_what_the_doctor_asks_for() {
     let world = World::new();
-    // No git at all, so that the doctor names the version to install.
+    // Without git, the doctor names the version to install.
     let mut command = world.command(&["doctor", "--json"]);
     let ended = crate::cli::support::ended(command.env("PATH", world.home()));
     let document = ended.document();

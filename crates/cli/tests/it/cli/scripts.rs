@@ -1,4 +1,4 @@
-//! What a machine cannot do is skipped with a line that says so.
+//! Tests that scripts skip what a machine cannot do, and print a line about it.
 
 use crate::cli::support::{Ended, ended};
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// A machine with these programs and no others.
+/// A machine that has only these programs.
 struct Machine {
     folder: TempDir,
 }
@@ -25,7 +25,7 @@ impl Machine {
         Self { folder }
     }
 
-    /// Puts a program in place of the real one.
+    /// Replaces a program by a script.
     fn stand_in(&self, name: &str, script: &str) {
         let path = self.folder.path().join(name);
         fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -95,7 +95,7 @@ fn an_npm_that_cannot_install_is_told_after_the_tests_however_they_end() {
     fs::create_dir_all(&interop).unwrap();
     fs::write(interop.join("failed"), "yesterday's reason").unwrap();
     for code in [0, 100] {
-        // Stands for tests that find no registry.
+        // Simulates tests that find no registry.
         let script = r#"[ "$2" = --version ] && exit 0
 why="$CARGO_TARGET_DIR/interop/0123/failed"
 [ -e "$why" ] && exit 7

@@ -1,4 +1,4 @@
-//! A world of its own for each test: a private home, an empty environment, a repository.
+//! A separate world for each test: a private home, an empty environment, a repository.
 
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -9,12 +9,12 @@ use std::process::{Command, Output, Stdio};
 use std::{fs, io};
 use tempfile::TempDir;
 
-/// A home, a repository, and nothing else.
+/// A home and a repository.
 pub(crate) struct World {
     folder: TempDir,
 }
 
-/// What one call did.
+/// The result of one call.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -45,7 +45,7 @@ impl World {
         self.folder.path().join("repo")
     }
 
-    /// A path beside home and repository.
+    /// A path beside the home and the repository.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -62,7 +62,7 @@ impl World {
         fs::write(folder.join("config.toml"), text).unwrap();
     }
 
-    /// `drive` in the repository, not yet started.
+    /// A command that runs `drive` in the repository.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = self.bare(env!("CARGO_BIN_EXE_drive"), &self.repo());
         command.args(args);
@@ -74,13 +74,13 @@ impl World {
         ended(&mut self.command(args))
     }
 
-    /// Runs `drive --json` and takes its one document.
+    /// Runs `drive --json` and returns its one document.
     pub(crate) fn json(&self, args: &[&str]) -> (Option<i32>, Value) {
         let ended = self.drive(&[args, &["--json"]].concat());
         (ended.code, ended.document())
     }
 
-    /// Runs git in the repository and takes what it says.
+    /// Runs git in the repository and returns its output.
     pub(crate) fn git(&self, args: &[&str]) -> String {
         let ended = ended(self.bare("git", &self.repo()).args(args));
         assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -115,14 +115,14 @@ impl From<Output> for Ended {
 }
 
 impl Ended {
-    /// The one document on standard output, which its published schema accepts.
+    /// The one document on standard output, checked against its published schema.
     pub(crate) fn document(&self) -> Value {
         crate::document::read(&self.stdout)
     }
 }
 
-/// Runs a command as a user whom modes bind: root reads and writes what they forbid, so there the
-/// command runs as nobody. `None`, with a visible line, where nobody cannot reach the program.
+/// Runs a command as a user who is bound by file permissions: if the user is root, the command runs
+/// as nobody. `None`, with a message, if nobody cannot access the program.
 pub(crate) fn ended_as_ordinary_user(world: &World, command: &mut Command) -> Option<Ended> {
     const NOBODY: u32 = 65534;
     if fs::metadata("/proc/self").unwrap().uid() == 0 {

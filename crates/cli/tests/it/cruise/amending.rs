@@ -1,5 +1,5 @@
-//! People comment on the pull request while tasks are built: the plan follows, and the tasks do. What
-//! they push while they decide is taken in.
+//! Tests comments on the pull request while tasks are built: the plan and the tasks follow them,
+//! and commits that people push are included.
 
 use super::building::{
     ALONE, args, report, stage, states, task, trees_that_fail, wait_for_a_person,
@@ -34,7 +34,7 @@ fn comments_while_tasks_are_built_amend_the_plan_and_each_gets_one_answer() {
         waits.contains("guide it by a comment on the pull request"),
         "{waits}"
     );
-    // One that landed is built again, another one is added; the one that is blocked still is.
+    // A landed task is built again and another one is added; the blocked one remains blocked.
     comment(&stage, "EDIT(s/Write a.txt one/Write a.txt uno/)");
     comment(&stage, "ADD c");
     until("what was asked for", || {
@@ -43,7 +43,7 @@ fn comments_while_tasks_are_built_amend_the_plan_and_each_gets_one_answer() {
     });
     let branch = status(&stage)["branch"].as_str().unwrap().to_owned();
     assert_eq!(stage.git(&["show", &format!("{branch}:a.txt")]), "uno");
-    // A person guides the one that is blocked.
+    // A person gives the blocked task new instructions.
     comment(&stage, "EDIT(s/Write b.txt bad/Write b.txt two/)");
     let ended = ended(cruise);
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -68,7 +68,7 @@ fn a_fixer_of_the_plan_changes_nothing_else_while_tasks_are_built() {
     let branch = status(&stage)["branch"].as_str().unwrap().to_owned();
     let other = format!("{branch}:other.txt");
     assert!(stage.try_git(&["show", &other]).is_err());
-    // It still listens.
+    // It still handles comments.
     comment(&stage, "EDIT(s/Write b.txt bad/Write b.txt two/)");
     let ended = ended(cruise);
     assert_eq!(ended.code, Some(0), "{ended:?}");

@@ -1,4 +1,4 @@
-//! What is wrong is said before anything is made.
+//! Tests that errors are reported before anything is created.
 
 use crate::cruise::crew::{APPROVES, PRIMARY};
 use crate::stage::Stage;

@@ -1,4 +1,4 @@
-//! People do things to the branch of a cruise: nobody's commits are overwritten, none are lost.
+//! Tests people who change the branch of a cruise: no commits are overwritten or lost.
 
 use crate::cruise::building;
 use crate::cruise::crew::{
@@ -10,7 +10,7 @@ use std::fs;
 
 const THEIR_PLAN: &str = "Mine.\n\n```json tasks\n[{\"id\": \"b\", \"title\": \"B\", \"description\": \"d\", \"acceptance\": [\"x\"]}]\n```\n";
 
-/// A person writes a plan on top of this, and forces the branch of the cruise there.
+/// A person writes a plan on top of this commit, and force-pushes it to the branch of the cruise.
 fn force(stage: &Stage, on: &str) -> String {
     stage.git(&["checkout", "--quiet", "-B", "mine", on]);
     fs::write(stage.path("repo/plan.md"), THEIR_PLAN).unwrap();
@@ -27,7 +27,7 @@ fn remote_head(stage: &Stage) -> String {
     line.split('\t').next().unwrap().to_owned()
 }
 
-/// Whether the branch of the cruise, as others see it, holds this commit.
+/// Whether the remote's branch of the cruise contains this commit.
 fn is_in(stage: &Stage, commit: &str) -> bool {
     stage.git(&["fetch", "--quiet", "origin"]);
     let history = stage.git(&["log", "--format=%H", "origin/user-auth"]);
@@ -68,7 +68,7 @@ fn a_branch_deleted_while_a_fixer_works_is_not_made_again_and_the_fix_stays_here
     simulator.comment(REPO, "ann", 1, "Please wait.");
     assert_eq!(stage.drive(&["cruise", "fix"]).code, Some(0));
     wait_for_fixer(&stage);
-    // The owner learns of it only when it pushes.
+    // The owner notices it only when it pushes.
     stage.git(&["push", "--quiet", "origin", "--delete", "user-auth"]);
     simulator.reopen_branchless(REPO, 1);
     let_go(&stage);
@@ -77,7 +77,7 @@ fn a_branch_deleted_while_a_fixer_works_is_not_made_again_and_the_fix_stays_here
         waits.contains("branch `user-auth` was deleted on `origin`")
     });
     assert_eq!(remote_head(&stage), "");
-    // Somebody restores it, and the cruise goes on.
+    // A person restores the branch, and the cruise continues.
     stage.git(&[
         "push",
         "--quiet",
@@ -124,7 +124,7 @@ fn a_branch_rewritten_while_a_fixer_works_gets_the_fix_on_top_of_what_the_person
     wait_for_fixer(&stage);
     let theirs = force(&stage, "origin/main");
     let_go(&stage);
-    // The same comment comes again, on the person's commits.
+    // The same comment is handled again, on top of the person's commits.
     until("the second fixer", || status(&stage)["rounds"] == 1);
     wait_for_fixer(&stage);
     let_go(&stage);

@@ -1,12 +1,12 @@
-//! A cruise builds the tasks of a plan side by side and lands only verified trees on its branch.
+//! Tests that a cruise builds the tasks of a plan in parallel and lands only verified trees on its branch.
 
 use crate::cruise::crew::{QUICK, status, until};
 use crate::stage::{APPROVES, Stage, ended};
 use serde_json::{Value, json};
 use std::fs;
 
-/// Does what the title of its task says: `Write FILE WORD` writes a file, `Add WORD to FILE` a line.
-/// A word after `then` is for another attempt.
+/// Performs the title of its task: `Write FILE WORD` writes a file, `Add WORD to FILE` adds a line.
+/// A word after `then` is for the next attempt.
 pub(super) const CODER: &str = r#"
 prompt=$(cat)
 case "$DRIVE_ROLE" in
@@ -51,7 +51,7 @@ fixer)
 esac
 "#;
 
-/// Everything passes but a file with the word `bad`, and `left.txt` beside `right.txt`.
+/// Fails for a file with the word `bad`, and if both `left.txt` and `right.txt` exist.
 pub(super) const CHECK: &str = "targeted_tests = [\"/bin/sh\", \"-c\", \"! grep -rqx bad --include=*.txt . && ! [ -e left.txt -a -e right.txt ]\"]";
 
 pub(super) fn task(id: &str, title: &str, after: &[&str], file: &str) -> Value {
@@ -71,7 +71,7 @@ pub(super) fn plan_of(tasks: &[Value]) -> String {
     format!("The plan.\n\n```json tasks\n{list}\n```\n")
 }
 
-/// A repository on the local forge whose base says how it is verified, with this plan beside it.
+/// A repository on the local forge whose base defines the verification, with a coder that writes this plan.
 pub(super) fn stage(tasks: &[Value]) -> Stage {
     let plan = plan_of(tasks);
     let stage = Stage::new(&CODER.replace("@PLAN@", &plan), APPROVES);
@@ -80,7 +80,7 @@ pub(super) fn stage(tasks: &[Value]) -> Stage {
     stage
 }
 
-/// Commits the settings, changed like this, with the rules of verification.
+/// Commits the settings with this change, and with the rules of verification.
 pub(super) fn commit_rules(stage: &Stage, change: impl FnOnce(&str) -> String) {
     let path = stage.path("repo/drive.toml");
     let settings = change(&fs::read_to_string(&path).unwrap());
@@ -91,7 +91,7 @@ pub(super) fn commit_rules(stage: &Stage, change: impl FnOnce(&str) -> String) {
     stage.git(&["commit", "--quiet", "--message=Rules"]);
 }
 
-/// A cruise that needs nobody: it plans, builds and merges.
+/// A cruise that needs no person: it plans, builds and merges.
 pub(super) const ALONE: [&str; 6] = [
     "cruise",
     "run",
@@ -122,7 +122,7 @@ fn build(stage: &Stage) -> crate::stage::Ended {
     stage.drive(&args)
 }
 
-/// `id state` of every task.
+/// The `id state` of every task.
 pub(super) fn states(document: &Value) -> Vec<String> {
     let Some(tasks) = document["tasks"].as_array() else {
         return Vec::new();
@@ -219,7 +219,7 @@ fn tasks_that_pass_alone_and_break_each_other_do_not_both_land() {
     ]);
     let args = args(&stage);
     let cruise = stage.start(&args.iter().map(String::as_str).collect::<Vec<_>>());
-    // Whoever is reviewed first lands first.
+    // The task that is reviewed first lands first.
     let is_in = |state: &str| {
         let now = states(&status(&stage)).into_iter();
         let found = now.filter_map(|line| Some(line.strip_suffix(state)?.trim().to_owned()));
@@ -253,7 +253,7 @@ fn tasks_that_pass_alone_and_break_each_other_do_not_both_land() {
     );
     let skipped = stage.drive(&["cruise", "skip", &blocked]);
     assert_eq!(skipped.code, Some(0), "{skipped:?}");
-    // The command that verifies names both files: whoever changes one needs a person's approval.
+    // The command of the verification names both files, so a change of one needs a person's approval.
     wait_for_a_person(&stage);
     let waits = status(&stage)["waitingFor"].as_str().unwrap().to_owned();
     assert!(
@@ -316,7 +316,7 @@ fn a_cruise_builds_the_plan_that_was_approved_on_one_pull_request() {
     assert_eq!(stage.sandboxes(), Vec::<String>::new());
 }
 
-/// Until the cruise waits for somebody to merge what it built.
+/// Waits until the cruise needs a person to merge what it built.
 pub(super) fn wait_for_a_person(stage: &Stage) {
     until("the wait for a person", || {
         let now = status(stage);
@@ -325,13 +325,13 @@ pub(super) fn wait_for_a_person(stage: &Stage) {
     });
 }
 
-/// The first parents of a branch whose trees do not pass.
+/// The first-parent commits of a branch whose trees fail.
 pub(super) fn trees_that_fail(stage: &Stage, branch: &str) -> Vec<String> {
     let log = stage.git(&["log", "--format=%H", "--first-parent", branch]);
     that_fail(stage, log.lines())
 }
 
-/// Those of these commits whose trees [`CHECK`] refuses.
+/// The commits among these whose trees fail [`CHECK`].
 pub(super) fn that_fail<'a>(
     stage: &Stage,
     commits: impl IntoIterator<Item = &'a str>,
@@ -358,7 +358,7 @@ fn a_comment_after_the_tasks_landed_gets_a_verified_commit_and_one_reply() {
     let cruise = stage.start(&args.iter().map(String::as_str).collect::<Vec<_>>());
     wait_for_a_person(&stage);
     let branch = stage.pull_request()["branch"].as_str().unwrap().to_owned();
-    // What the fixer makes first does not pass: nobody sees it.
+    // The fixer's first commit fails, so people never see it.
     let told = stage.drive(&["pr", "comment", "1", "Please break it."]);
     assert_eq!(told.code, Some(0), "{told:?}");
     let id = status(&stage)["id"].as_str().unwrap().to_owned();

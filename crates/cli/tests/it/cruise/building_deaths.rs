@@ -1,4 +1,4 @@
-//! A cruise that builds, on the simulated GitHub and under an owner that is killed again and again.
+//! Tests a cruise that builds on the simulated GitHub while its owner is killed repeatedly.
 
 use super::building::{
     ALONE, CODER, commit_rules, plan_of, report, stage, states, task, trees_that_fail,
@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Four tasks, of which two are side by side; the tests of one fail first.
+/// Four tasks, two of them in parallel; the tests of one fail first.
 pub(super) fn diamond() -> Vec<Value> {
     vec![
         task("top", "Write top.txt one", &[], "top.txt"),
@@ -25,7 +25,7 @@ pub(super) fn diamond() -> Vec<Value> {
     ]
 }
 
-/// A clone of a repository on the simulated GitHub whose base says how it is verified.
+/// A clone of a repository on the simulated GitHub whose base defines the verification.
 pub(super) fn on_github(tasks: &[Value]) -> (Simulator, Stage) {
     let simulator = Simulator::start();
     simulator.add_repo("acme", "widgets");
@@ -42,7 +42,7 @@ pub(super) fn on_github(tasks: &[Value]) -> (Simulator, Stage) {
     (simulator, stage)
 }
 
-/// Lets a cruise fly under owners that are killed so often, at moments that a seed chooses.
+/// Runs a cruise whose owners are killed up to this number of times, at moments that a seed chooses.
 fn fly(stage: &Stage, most: u32, seed: u64) -> Ended {
     let deaths = Deaths {
         most,
@@ -55,18 +55,18 @@ fn fly(stage: &Stage, most: u32, seed: u64) -> Ended {
 
 /// How the owners of a cruise die.
 pub(super) struct Deaths {
-    /// How many of them at most.
+    /// The maximum number of killed owners.
     pub(super) most: u32,
-    /// How long there are any.
+    /// For how long owners are killed.
     pub(super) during: Duration,
     /// How long an owner lives, in milliseconds.
     pub(super) lives: Range<u64>,
-    /// Whether every other one takes the git commands with it that run at that moment.
+    /// Whether for every second owner its running git commands are killed too.
     pub(super) with_git: bool,
     pub(super) seed: u64,
 }
 
-/// How long a cruise may fly.
+/// The maximum duration of a cruise.
 const LONGEST: Duration = Duration::from_secs(270);
 
 impl Deaths {
@@ -78,8 +78,8 @@ impl Deaths {
         seed: 1,
     };
 
-    /// Lets a cruise fly while somebody watches what it shows. Returns how its last owner ended, and
-    /// how many were killed.
+    /// Runs a cruise while `watch` checks its status. Returns how its last owner ended, and the
+    /// number of killed ones.
     pub(super) fn let_fly(mut self, stage: &Stage, mut watch: impl FnMut(&Value)) -> (Ended, u32) {
         let began = Instant::now();
         let mut owner = stage.start(&ALONE);
@@ -120,7 +120,7 @@ impl Deaths {
     }
 }
 
-/// The git commands that run for a stage now.
+/// The git commands that are running for a stage.
 fn git_commands(stage: &Stage) -> Vec<OwnedFd> {
     let pids = processes(stage).into_iter();
     let is_git = |pid: &i32| {
@@ -149,7 +149,7 @@ pub(super) fn processes(stage: &Stage) -> Vec<i32> {
     pids.filter(is_ours).collect()
 }
 
-/// Everything is on the base, once, and nothing that fails ever was on a branch that people see.
+/// Asserts that everything is on the base once, and that no published branch ever contained a failing tree.
 fn require_landed(stage: &Stage, base: &str) {
     for (file, word) in [
         ("top", "one"),

@@ -1,4 +1,4 @@
-//! A person has the branch of a cruise checked out, or commits to it, while the cruise works on it.
+//! Tests a person who checks out the branch of a cruise, or commits to it, while the cruise works on it.
 
 use crate::cruise::crew::{
     REPO, commit_of, fixes, kill, local, on_github, on_local, sandbox, status, until, until_quiet,
@@ -81,7 +81,7 @@ fn a_checkout_of_a_pushed_branch_holds_nothing_up_and_is_told_how_to_follow() {
         warnings.contains(&format!("merge --ff-only {fix}")),
         "{warnings}"
     );
-    // The next fix goes on from the one before, not from what is checked out.
+    // The next fix builds on the previous one, not on the checked out commit.
     simulator.comment(REPO, "ann", 1, "One more thing.");
     until_quiet(&stage, 2);
     stage.git(&["merge", "--quiet", "--ff-only", &fix]);

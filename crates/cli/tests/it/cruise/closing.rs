@@ -1,4 +1,4 @@
-//! The pull request or the whole repository goes elsewhere.
+//! Tests a closed pull request, and a repository that is moved or removed.
 
 use crate::cruise::crew::{
     REPO, drive_in, fixes, github, kill, local, on_github, on_local, sandbox, start_in, status,
@@ -8,7 +8,7 @@ use crate::stage::{ended, said};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 
-/// Closes the pull request of a cruise, opens it again, and resumes the cruise with or without its id.
+/// Closes the pull request of a cruise, reopens it, and resumes the cruise with or without its id.
 fn reopened(args: &[&str], with_id: bool) {
     let (simulator, stage) = github("200ms");
     let owner = stage.start(args);
@@ -178,7 +178,7 @@ fn a_cruise_whose_repository_is_gone_for_good_can_be_ended_and_holds_up_no_other
     });
     let pid = Pid::from_raw(second["pid"].as_i64().unwrap().try_into().unwrap()).unwrap();
     kill_process(pid, Signal::KILL).unwrap();
-    // Whoever takes up everything takes up the one that is there.
+    // Resuming all cruises resumes the one that exists.
     let owner = start_in(&stage, "home", &["cruise", "resume", "--all"]);
     until("an owner", || {
         let shown = drive_in(&stage, "other", &["cruise", "status"]).document;
@@ -190,7 +190,7 @@ fn a_cruise_whose_repository_is_gone_for_good_can_be_ended_and_holds_up_no_other
         (Some(0), &"cancelled".into()),
         "{cleaned:?}"
     );
-    // Nothing can be proven about its sandbox any more, so that stays.
+    // Nothing can be proven about its sandbox now, so the sandbox remains.
     let warnings = cleaned.document["warnings"].to_string();
     assert!(warnings.contains("is not removed"), "{warnings}");
     assert!(folder.join("unsaved.txt").is_file());
@@ -201,7 +201,7 @@ fn a_cruise_whose_repository_is_gone_for_good_can_be_ended_and_holds_up_no_other
     assert_eq!(ended(owner).document["failure"]["kind"], "repositoryGone");
 }
 
-/// A cruise of a linked worktree, which is removed.
+/// A cruise in a linked worktree, which is then removed.
 fn without_worktree(args: &[&str]) {
     let stage = local();
     stage.git(&["worktree", "add", "--quiet", "-b", "side", "../linked"]);
@@ -238,7 +238,7 @@ fn a_cruise_that_builds_goes_on_without_the_linked_worktree_it_began_in() {
     without_worktree(&["cruise", "run", "Add user auth"]);
 }
 
-/// A cruise whose repository is moved for good.
+/// A cruise whose repository is moved permanently.
 fn in_a_moved_repository(args: &[&str]) {
     let stage = local();
     let owner = stage.start(args);
@@ -305,7 +305,7 @@ fn a_command_without_an_id_changes_no_cruise_of_another_repository() {
             );
         }
     }
-    // Another worktree of the same repository is no other repository.
+    // Another worktree of the same repository counts as the same repository.
     stage.git(&["worktree", "add", "--quiet", "-b", "side", "../linked"]);
     let cleaned = drive_in(&stage, "linked", &["cruise", "cleanup"]);
     assert_eq!(cleaned.code, Some(0), "{cleaned:?}");

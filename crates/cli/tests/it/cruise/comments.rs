@@ -1,4 +1,4 @@
-//! Comments of odd kinds.
+//! Tests unusual comments.
 
 use crate::cruise::crew::{
     REPO, fixes, kill, local, on_github, on_local, status, until, until_quiet,
@@ -6,7 +6,7 @@ use crate::cruise::crew::{
 use crate::stage::said;
 use std::fs;
 
-/// 60 KB in lines, with things in it that other programs would take for markup or for commands.
+/// 60 KB in lines, with text that other programs would interpret as markup or commands.
 fn long() -> String {
     let line =
         "This is `not` a $(command), nor \"quoted\" \\ text: <!-- drive:x --> ```json {} ```\n";

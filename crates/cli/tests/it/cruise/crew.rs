@@ -1,4 +1,4 @@
-//! Scripts that plan, review and fix.
+//! Scripts that plan, review and fix, for tests.
 
 pub(crate) use crate::stage::until;
 use crate::stage::{Ended, Stage, ended};
@@ -9,8 +9,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Child;
 
-/// Plans, and answers every comment with one more line in a file. Whoever says "Please wait" decides
-/// when it goes on.
+/// Plans, and answers every comment with one more line in a file. A comment "Please wait" delays it
+/// until the test continues it.
 pub(crate) const PRIMARY: &str = r#"
 cat > /dev/null
 case "$DRIVE_ROLE" in
@@ -37,12 +37,12 @@ pub(crate) const APPROVES: &str = "cat > /dev/null\necho '{\"verdict\": \"approv
 
 pub(crate) const QUICK: &str = "[cruise]\npoll_initial = \"100ms\"\npoll_max = \"400ms\"\n";
 
-/// The only cruise, as `status` shows it.
+/// The only cruise, as shown by `status`.
 pub(crate) fn status(stage: &Stage) -> Value {
     stage.drive(&["cruise", "status"]).document
 }
 
-/// Until the cruise waits with nothing open, after at least so many rounds.
+/// Waits until the cruise is idle with no open comments, after at least this number of rounds.
 pub(crate) fn until_quiet(stage: &Stage, rounds: u64) {
     until("the quiet", || {
         let now = status(stage);
@@ -54,10 +54,10 @@ pub(crate) fn until_quiet(stage: &Stage, rounds: u64) {
     });
 }
 
-/// The repository on the simulated GitHub; `ann` may write there.
+/// The repository on the simulated GitHub; `ann` may write to it.
 pub(crate) const REPO: &str = "acme/widgets";
 
-/// A cruise on the simulated GitHub that waits for somebody, with this pause between two looks.
+/// A cruise on the simulated GitHub that waits for people, with this poll interval.
 pub(crate) fn on_github(pause: &str) -> (Simulator, Stage, Child) {
     let (simulator, stage) = github(pause);
     let owner = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
@@ -80,7 +80,7 @@ pub(crate) fn github(pause: &str) -> (Simulator, Stage) {
     (simulator, stage)
 }
 
-/// A repository on the local forge, with short pauses between two looks.
+/// A repository on the local forge, with a short poll interval.
 pub(crate) fn local() -> Stage {
     let stage = Stage::new(PRIMARY, APPROVES);
     let settings = fs::read_to_string(stage.path("repo/drive.toml")).unwrap();
@@ -88,7 +88,7 @@ pub(crate) fn local() -> Stage {
     stage
 }
 
-/// A cruise on the local forge that waits for somebody.
+/// A cruise on the local forge that waits for people.
 pub(crate) fn on_local() -> (Stage, Child) {
     let stage = local();
     let owner = stage.start(&["cruise", "run", "--plan-only", "Add user auth"]);
@@ -97,7 +97,7 @@ pub(crate) fn on_local() -> (Stage, Child) {
     (stage, owner)
 }
 
-/// Kills an owner where it stands.
+/// Kills an owner immediately.
 pub(crate) fn kill(mut owner: Child) {
     owner.kill().unwrap();
     owner.wait().unwrap();
@@ -110,7 +110,7 @@ pub(crate) fn sandbox(stage: &Stage) -> PathBuf {
     root.join(id)
 }
 
-/// What was said about fixes, without hidden lines.
+/// The posts about fixes, without hidden lines.
 pub(crate) fn fixes(said: Vec<String>) -> Vec<String> {
     let is_fix = |text: &String| text.contains("Fixed in ");
     said.into_iter().filter(is_fix).collect()
@@ -127,7 +127,7 @@ pub(crate) fn drive_in(stage: &Stage, folder: &str, args: &[&str]) -> Ended {
     ended(start_in(stage, folder, args))
 }
 
-/// Starts it.
+/// Starts `drive … --json` in another folder of the stage.
 pub(crate) fn start_in(stage: &Stage, folder: &str, args: &[&str]) -> Child {
     let mut command = stage.command(env!("CARGO_BIN_EXE_drive"));
     let command = command.current_dir(stage.path(folder)).args(args);

@@ -1,4 +1,4 @@
-//! The owner is killed again and again, at any moment, over the simulated GitHub.
+//! Tests owners that are killed repeatedly at any moment, with the simulated GitHub.
 
 use crate::cruise::crew::{APPROVES, PRIMARY, status, until};
 use crate::stage::Stage;
@@ -11,7 +11,7 @@ const REPO: &str = "acme/widgets";
 const DEATHS: u32 = 200;
 const COMMENTS: u32 = 10;
 
-/// Replies that stand on the pull request, without their hidden lines.
+/// The replies on the pull request, without their hidden lines.
 fn replies(simulator: &Simulator) -> Vec<String> {
     simulator
         .conversation(REPO, 1)
@@ -59,7 +59,7 @@ fn two_hundred_deaths_and_ten_comments_make_exactly_ten_replies_with_commits_on_
     until("ten replies", || {
         replies(&simulator).len() >= COMMENTS as usize
     });
-    // Whoever answers twice does so within a few looks.
+    // A second answer would come within a few polls.
     sleep(Duration::from_secs(3));
     owner.kill().unwrap();
     owner.wait().unwrap();

@@ -1,4 +1,4 @@
-//! `drive demo`, and what is left of one that was killed.
+//! Tests `drive demo`, and the remains of a killed one.
 
 use crate::cruise::crew::until;
 use std::fs;

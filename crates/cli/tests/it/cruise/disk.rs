@@ -1,5 +1,5 @@
-//! The disk of the state directory fills up: it is said, nothing is lost, and with room again the
-//! cruise goes on.
+//! Tests a full disk with the state directory: it is reported, nothing is lost, and the cruise
+//! continues when there is space again.
 
 use crate::cruise::crew::{REPO, fixes, github, kill, sandbox, status, until, until_quiet};
 use crate::stage::ended;
@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A small disk of its own; `None` where this user may not mount one.
+/// A small disk; `None` if this user may not mount one.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
@@ -24,7 +24,7 @@ impl SmallDisk {
         }
     }
 
-    /// Takes all the room there is.
+    /// Uses up all free space.
     fn fill(&self) -> PathBuf {
         let path = self.0.join("filler");
         let mut file = File::create(&path).unwrap();
@@ -63,19 +63,19 @@ fn a_full_disk_is_named_and_nothing_is_lost_or_done_twice() {
         failure["hint"].as_str().unwrap().contains("space"),
         "{failure}"
     );
-    // Whoever tries again is told the same.
+    // A second attempt reports the same problem.
     let again = stage.drive(&["cruise", "resume"]);
     assert_eq!(
         (again.code, &again.document["failure"]["kind"]),
         (Some(3), &"diskFull".into()),
         "{again:?}"
     );
-    // Looking needs no room.
+    // Reading the status needs no space.
     assert_eq!(stage.drive(&["cruise", "status"]).code, Some(0));
     assert_eq!(stage.drive(&["cruise", "list"]).code, Some(0));
     fs::remove_file(filler).unwrap();
     let owner = stage.start(&["cruise", "resume"]);
-    // A fixer that found no room counts as a round too, and the next one comes after a pause.
+    // A fixer that found no space counts as a round too, and the next one comes after a pause.
     let answers = || fixes(simulator.conversation(REPO, 1));
     until("the answer", || answers().len() == 1);
     simulator.comment(REPO, "ann", 1, "And for this?");

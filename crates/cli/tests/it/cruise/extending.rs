@@ -1,4 +1,4 @@
-//! A limit is a wait that a person ends with `drive runs extend`.
+//! Tests that a run at a limit waits until a person uses `drive runs extend`.
 
 use crate::cruise::crew::{fixes, kill, local, status, until, until_quiet};
 use crate::stage::said;

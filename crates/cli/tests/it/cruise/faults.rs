@@ -1,4 +1,4 @@
-//! A forge with faults of its own: whatever it does, each comment is answered once.
+//! Tests a forge with faults: each comment is answered once.
 
 use crate::cruise::crew::{REPO, github, kill, status, until, until_quiet};
 use crate::cruise::github::answers;
@@ -26,7 +26,7 @@ fn fault(method: &'static str, path: &str, times: usize, kind: FaultKind) -> Fau
     }
 }
 
-/// Has two comments answered, with something wrong from the beginning and something from then on.
+/// Has two comments answered, with one fault from the beginning and one from a later moment.
 fn each_comment_is_answered_once(first: impl Fn(&Simulator), then: impl Fn(&Simulator)) {
     let (simulator, stage) = github("200ms");
     first(&simulator);
@@ -89,7 +89,7 @@ fn a_comment_that_lists_show_late_is_answered_before_a_plan_counts_as_approved()
     until("the answer", || answers(&simulator, SECOND) == 1);
     until_quiet(&stage, 1);
     clock.advance(Duration::from_secs(600));
-    // It is behind what was read: only a reading of everything shows it.
+    // The comment is older than the last read position: only a complete reading finds it.
     simulator.review(REPO, "ann", 1, ReviewState::Approved, "");
     until("the late answer", || answers(&simulator, FIRST) == 1);
     until_quiet(&stage, 2);

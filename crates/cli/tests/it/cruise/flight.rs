@@ -1,5 +1,5 @@
-//! One whole flight: twelve tasks, and everything that goes wrong on the way, on both forges and under
-//! owners that are killed.
+//! Tests one whole cruise: twelve tasks with every kind of failure, on both forges and with owners
+//! that are killed.
 
 use super::building::{report, stage, states, task, that_fail};
 use super::building_deaths::{Deaths, diamond, on_github, processes};
@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
-/// A diamond whose western task fails its tests first; two that conflict; two that pass alone and
-/// break each other; one that always fails; and those that wait for them.
+/// A diamond whose western task fails its tests first; two tasks that conflict; two that pass alone
+/// and break each other; one that always fails; and those that depend on them.
 fn twelve() -> Vec<Value> {
     let mut tasks = vec![
-        // They start side by side, so the second to land conflicts.
+        // They run in parallel, so the second one to land conflicts.
         task("one", "Add one to list.txt", &[], "one.txt"),
         task("two", "Add two to list.txt", &[], "two.txt"),
         task("fails", "Write fails.txt bad", &[], "fails.txt"),
@@ -30,7 +30,7 @@ fn twelve() -> Vec<Value> {
         ),
         task("join", "Write join.txt five", &["one", "two"], "join.txt"),
     ];
-    // What they are about is a line, and not a file of their own.
+    // Each is about a line, not about a file of its own.
     for (at, word) in [(0, "one"), (1, "two")] {
         let command = format!("grep -x {word} list.txt && echo found");
         tasks[at]["acceptance"][0]["command"][2] = command.into();
@@ -44,7 +44,7 @@ const TOP_AGAIN: &str = "EDIT(s/Write top.txt one/Write top.txt uno/)";
 const ONE_MORE: &str = "ADD c";
 const OTHER_WORDS: &str = "EDIT(s/Write last.txt four/Write last.txt cinq/)";
 
-/// Where it flies.
+/// The stage of the cruise, and its forge.
 struct Sky {
     stage: Stage,
     github: Option<Simulator>,
@@ -71,7 +71,7 @@ impl Sky {
         sky
     }
 
-    /// One domain reviews what twelve tasks make: how several do is shown elsewhere.
+    /// Configures a single review domain for the twelve tasks: other tests cover several.
     fn commit_one_domain(&self) {
         let path = self.stage.path("repo/drive.toml");
         let settings = fs::read_to_string(&path).unwrap();
@@ -107,7 +107,7 @@ impl Sky {
         }
     }
 
-    /// Every commit that people saw under a branch, oldest first.
+    /// Every commit that people saw on a branch, oldest first.
     fn positions(&self, branch: &str) -> Vec<String> {
         match &self.github {
             Some(github) => {
@@ -123,13 +123,13 @@ impl Sky {
     }
 }
 
-/// What people do about a flight, each thing once its moment has come.
+/// The actions of people in a cruise, each at its moment.
 struct People<'s> {
     sky: &'s Sky,
-    /// How many things they did.
+    /// The number of actions so far.
     did: u32,
     comments: Vec<String>,
-    /// Of the two that break each other, the one that did not land.
+    /// The one of the two conflicting tasks that did not land.
     other: Option<&'static str>,
 }
 
@@ -145,21 +145,21 @@ impl<'s> People<'s> {
 
     fn look(&mut self, now: &Value) {
         if let Some(github) = &self.sky.github {
-            // Its limits go by its own clock.
+            // The simulator's limits use its own clock.
             github.clock().advance(Duration::from_secs(10));
         }
         let states = by_task(now);
         let state = |task: &str| states.get(task).map_or("", String::as_str);
         let waits = now["waitingFor"].as_str().unwrap_or_default();
         match self.did {
-            // A task that landed is not as they want it.
+            // A landed task is not as they want it.
             0 if state("top") == "landed" => self.say(TOP_AGAIN),
-            // One more is wanted, and one that nobody began is to be another.
+            // They want one more task, and change one that was not started.
             1 if !state("top-2").is_empty() => {
                 self.say(ONE_MORE);
                 self.say(OTHER_WORDS);
             }
-            // All that can land has landed: only those wait that depend on a blocked one.
+            // Everything that can land has landed; the others depend on a blocked task.
             3 if self.is_settled(&states) => {
                 let other = match (state("left"), state("right")) {
                     ("landed", "blocked") => "right",
@@ -175,8 +175,8 @@ impl<'s> People<'s> {
                 self.did += 1;
                 self.sky.order(&["cruise", "skip", "fails"]);
             }
-            // The rule of verification names the files of `left` and `right`: whoever changes them
-            // needs a person who merges.
+            // The rule of verification names the files of `left` and `right`, so a person must
+            // merge a change of them.
             5 if waits.contains("no person approved") => {
                 self.did += 1;
                 self.sky.merge();
@@ -191,7 +191,7 @@ impl<'s> People<'s> {
         self.did += 1;
     }
 
-    /// Whether nothing goes on without a person.
+    /// Whether nothing can continue without a person.
     fn is_settled(&self, states: &BTreeMap<String, String>) -> bool {
         let is_there = ["top-2", "c"].iter().all(|id| states.contains_key(*id));
         is_there
@@ -212,7 +212,7 @@ fn by_task(now: &Value) -> BTreeMap<String, String> {
     states(now).into_iter().map(split).collect()
 }
 
-/// Flies, and requires what must hold whatever happened. Returns how many owners were killed.
+/// Runs the cruise, and checks its invariants. Returns the number of killed owners.
 fn require_flight(sky: &Sky, deaths: Deaths) -> u32 {
     let stage = &sky.stage;
     let mut people = People::of(sky);
@@ -232,7 +232,7 @@ fn require_flight(sky: &Sky, deaths: Deaths) -> u32 {
         let is_missing = task["id"] == "fails";
         let status = match task["id"].as_str().unwrap() {
             "fails" => "missing",
-            // Its one entry is a validator's to judge, and none named a file.
+            // A validator judges its only entry, and none named a file.
             "c" => "partial",
             _ => "implemented",
         };
@@ -267,7 +267,7 @@ fn require_states(now: &Value) {
     assert_eq!(attempts("left") + attempts("right"), 5, "{now:#}");
 }
 
-/// Each task is on the base, once, and neither branch ever pointed at a tree that does not pass.
+/// Asserts that each task is on the base once, and that neither branch ever pointed to a failing tree.
 fn require_landed(sky: &Sky, branch: &str, other: &str) {
     let stage = &sky.stage;
     let at = |branch: &str| match &sky.github {
@@ -322,7 +322,7 @@ fn require_landed(sky: &Sky, branch: &str, other: &str) {
     );
 }
 
-/// Each comment has one answer.
+/// Asserts that each comment has one answer.
 fn require_answers(said: &[String], comments: &[String]) {
     let fixes = fixes(said.to_vec());
     assert_eq!(comments.len(), 4);
@@ -347,7 +347,7 @@ fn twelve_tasks_fly_to_the_base_on_github() {
     require_flight(&Sky::github(), Deaths::NONE);
 }
 
-/// Owners die for so long, every other one with its git commands.
+/// Owners die for some time, every second one with its git commands.
 fn deaths(seed: u64) -> Deaths {
     Deaths {
         most: 100,

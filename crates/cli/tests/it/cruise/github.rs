@@ -1,4 +1,4 @@
-//! The same on GitHub, simulated.
+//! Tests cruises on the simulated GitHub.
 
 use crate::cruise::crew::{REPO, github, on_github, status, until, until_quiet};
 use crate::stage::Stage;
@@ -33,14 +33,14 @@ fn a_webhook_that_another_process_heard_makes_the_owner_look_at_once() {
     assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
 }
 
-/// When the forge is looked at next; there is no such time while it is being looked at.
+/// When the forge is polled next; the value is missing during a poll.
 fn next_poll(stage: &Stage) -> serde_json::Value {
     let next = || status(stage)["nextPollAt"].clone();
     until("the end of the look", || !next().is_null());
     next()
 }
 
-/// The database of a state directory, whatever it is called.
+/// The database of a state directory, whatever its name.
 fn walk(state: &std::path::Path) -> Option<std::path::PathBuf> {
     std::fs::read_dir(state).unwrap().find_map(|entry| {
         let path = entry.unwrap().path();
@@ -116,7 +116,7 @@ fn without_its_journal_a_cruise_goes_on_from_its_sandbox_and_answers_nothing_twi
             "{refused:?}"
         );
     }
-    // A link is not followed, even where it leads to the truth.
+    // A link is not followed, even if it leads to the right content.
     let truth = stage.path("home/phase-state.json");
     std::fs::write(&truth, &honest).unwrap();
     std::fs::remove_file(&file).unwrap();
@@ -141,7 +141,7 @@ fn without_its_journal_a_cruise_goes_on_from_its_sandbox_and_answers_nothing_twi
     assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
 }
 
-/// How many texts answer a comment: each begins with a quote of it.
+/// The number of texts that answer a comment: each begins with a quote of it.
 pub(super) fn answers(simulator: &Simulator, to: &str) -> usize {
     let said = simulator.conversation(REPO, 1);
     let is_answer = |text: &&String| {
@@ -267,7 +267,7 @@ fn a_comment_after_the_limit_gets_one_reply_that_says_what_it_waits_for() {
     assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
 }
 
-/// The cruises that wait for somebody.
+/// The number of cruises that wait for people.
 fn waiting(stage: &Stage) -> usize {
     let listed = stage.drive(&["cruise", "list"]).document;
     let cruises = listed["cruises"].as_array().unwrap();
@@ -302,7 +302,7 @@ fn one_poll_wakes_every_cruise_on_whose_pull_request_something_happened() {
     until("the owner of both", || owned() == 2);
     simulator.comment(REPO, "ann", 1, "Who owns the login?");
     simulator.comment(REPO, "ann", 2, "Who owns the logout?");
-    // Somebody asks about the first one only; the other is looked at in an hour.
+    // A webhook reports only the first pull request; the other is polled in an hour.
     let state = stage.path("home/.local/state/infinite-improbability-drive");
     let database = Arc::new(Database::open(&walk(&state).unwrap()).unwrap());
     let nudge = Nudge {

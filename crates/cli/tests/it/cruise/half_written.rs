@@ -1,8 +1,8 @@
-//! The owner is killed while its fixer rewrites a file in place, piece by piece.
+//! Tests an owner that is killed while its fixer rewrites a file in place, piece by piece.
 //!
-//! No moment depends on the speed of the machine. Half of the kills find the fixer at a chosen place
-//! in its file, because it waits there to be killed. The others come a seeded time after the fixer
-//! ended, while its work is committed, pushed and answered, or a seeded time after the owner started.
+//! No moment depends on the speed of the machine. In half of the kills, the fixer waits at a chosen
+//! place in its file to be killed. The others come a seeded time after the fixer ended, while its
+//! work is committed, pushed and answered, or a seeded time after the owner started.
 
 use crate::cruise::crew::{APPROVES, REPO, commit_of, kill, sandbox, status, until};
 use crate::stage::Stage;
@@ -14,17 +14,17 @@ use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Kills of each kind, in one test of fifty.
+/// The number of kills of each kind, in one test of fifty.
 const HELD: usize = 25;
 const AFTER_FIXER: usize = 12;
 const AFTER_START: usize = 13;
-/// How long one kill may wait for its moment.
+/// The maximum wait for the moment of a kill.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Plans, and fixes by rewriting `facts.txt` in place: it empties the file, copies what was there,
-/// then writes two lines for each comment and the last line. It reads at its start which kill comes
-/// next and where it is to wait for it, so that a fixer that a killed owner left behind is not taken
-/// for the next one. A file that was left half-written is not mended, it loses one more line.
+/// Plans, and fixes by rewriting `facts.txt` in place: it empties the file, copies the old content,
+/// then writes two lines for each comment and the last line. At its start it reads which kill comes
+/// next and where it must wait for it, so that the fixer of a killed owner is not mistaken for the
+/// next one. It does not repair a half-written file, which loses one more line.
 const PRIMARY: &str = r#"
 cat > /dev/null
 case "$DRIVE_ROLE" in
@@ -76,14 +76,14 @@ const PLACES: [&str; 4] = ["emptied", "copied", "begun", "written"];
 enum Moment {
     /// While the fixer waits at this place.
     Held(&'static str),
-    /// So long after the fixer said what it did.
+    /// This long after the fixer reported its result.
     AfterFixer(Duration),
-    /// So long after the owner started.
+    /// This long after the owner started.
     AfterStart(Duration),
 }
 
 impl Moment {
-    /// What the fixer is told.
+    /// The place that the fixer is told.
     fn place(self) -> &'static str {
         match self {
             Moment::Held(place) => place,
@@ -123,7 +123,7 @@ impl Random {
 struct World {
     simulator: Simulator,
     stage: Stage,
-    /// How many remarks were written; they are named from 1.
+    /// The number of comments so far; they are named from 1.
     asked: u32,
 }
 
@@ -138,7 +138,7 @@ impl World {
             simulator.api_url()
         );
         let stage = Stage::clone_of(&simulator.git_url(REPO), &settings, "", APPROVES);
-        // Beside its script, where an agent sees it.
+        // The file is beside the script, where an agent sees it.
         let next = stage.path("agents/next");
         stage.script(
             "primary",
@@ -151,7 +151,7 @@ impl World {
         }
     }
 
-    /// Says which kill comes next; a fixer that waits for an earlier one goes on, if it lives.
+    /// Announces the next kill; a living fixer that waits for an earlier one continues.
     fn announce(&self, number: usize, place: &str) {
         let new = self.stage.path("agents/new");
         fs::write(&new, format!("{number} {place}\n")).unwrap();
@@ -164,7 +164,7 @@ impl World {
         self.simulator.comment(REPO, "ann", 1, &text);
     }
 
-    /// The replies by the remark that they quote.
+    /// The replies by the comment that they quote.
     fn replies(&self) -> BTreeMap<u32, Vec<String>> {
         let mut all: BTreeMap<u32, Vec<String>> = BTreeMap::new();
         for text in self.simulator.conversation(REPO, 1) {
@@ -182,10 +182,10 @@ impl World {
         self.replies().len() == self.asked as usize
     }
 
-    /// Waits until a fixer reports that it met this kill, and sees that there is work for one: an
-    /// answered remark is followed by another. An owner that ends by itself is replaced.
+    /// Waits until a fixer reports that it reached this kill, and ensures that there is work: after
+    /// an answered comment it writes another. An owner that ends by itself is replaced.
     fn wait_for_fixer(&mut self, number: usize, owner: &mut Child) {
-        // An agent may write in its sandbox only.
+        // An agent may write only in its sandbox.
         let met = sandbox(&self.stage).join(format!(".cruise/met-{number}"));
         let deadline = Instant::now() + PATIENCE;
         while !met.exists() {
@@ -232,7 +232,7 @@ fn fifty_kills(seed: u64) {
     world.announce(HELD + AFTER_FIXER + AFTER_START, "nowhere");
     let owner = world.stage.start(args);
     until("the answers", || world.is_all_answered());
-    // Once one more remark is answered, everything before it was read and dealt with again.
+    // Once one more comment is answered, everything before it was read and handled.
     world.ask();
     until("the last answer", || world.is_all_answered());
     kill(owner);
@@ -269,7 +269,7 @@ impl World {
         assert_eq!(before, asked);
     }
 
-    /// The remarks that the file deals with in a commit, which must hold all of the file.
+    /// The comments that the file in a commit handles; the file must be complete.
     fn fixed_in(&self, commit: &str) -> Vec<u32> {
         let file = self.stage.git(&["show", &format!("{commit}:facts.txt")]);
         let lines: Vec<&str> = file.lines().collect();

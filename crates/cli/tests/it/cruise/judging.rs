@@ -1,4 +1,4 @@
-//! A validator judges the entries that no program checks: its word counts only with evidence.
+//! Tests a validator, which judges the entries that no program checks: its verdict counts only with evidence.
 
 use crate::cruise::building::{args, report, stage, task, wait_for_a_person};
 use crate::cruise::crew::status;
@@ -6,7 +6,7 @@ use crate::stage::{Ended, Stage, ended};
 use serde_json::{Value, json};
 use std::process::Child;
 
-/// Approves as a reviewer, and answers `ANSWER` as a validator; another one once a fixer was there.
+/// Approves as a reviewer, and answers `ANSWER` as a validator; after a fixer has worked, another answer.
 const JUDGE: &str = r#"
 prompt=$(cat)
 if [ "$DRIVE_ROLE" != validator ]; then echo '{"verdict": "approved"}'; exit; fi

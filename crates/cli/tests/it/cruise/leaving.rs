@@ -1,4 +1,4 @@
-//! What the pull request says of a cruise that ends before its time.
+//! Tests what the pull request says about a cruise that ends early.
 
 use super::building::{args, stage, states, task};
 use crate::cruise::crew::{status, until};

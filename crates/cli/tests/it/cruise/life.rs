@@ -1,4 +1,4 @@
-//! A cruise from its task to its end, steered from other terminals.
+//! Tests a cruise from its task to its end, controlled from other terminals.
 
 use crate::cruise::crew::{local as stage, status, until, until_quiet};
 use crate::stage::{Stage, ended, said};

@@ -1,5 +1,5 @@
-//! `drive cruise` as a user calls it: the real binary, real git, both forges, scripts as agents, and
-//! real deaths.
+//! Tests `drive cruise` as users run it: the real binary, real git, both forges, scripts as agents,
+//! and real deaths.
 
 mod amending;
 mod bad_input;

@@ -1,4 +1,4 @@
-//! `notify.command` is told at once what a person needs to know, each thing once.
+//! Tests that `notify.command` receives important events immediately, each once.
 
 use crate::cruise::building::{args, stage, task};
 use crate::cruise::crew::{kill, status, until};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// Has the user's own settings name a program that does this with what it reads.
+/// Configures a program in the user's own settings that runs this script with its input.
 fn notify(stage: &Stage, script: &str) {
     let program = stage.path("notify");
     fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -24,7 +24,7 @@ fn to_a_file(stage: &Stage) {
 
 fn told(stage: &Stage) -> Vec<Value> {
     let text = fs::read_to_string(stage.path("told")).unwrap_or_default();
-    // The last line may be half written.
+    // The last line may be incomplete.
     let whole = text
         .split_inclusive('\n')
         .filter(|line| line.ends_with('\n'));
@@ -76,7 +76,7 @@ fn a_killed_and_resumed_cruise_tells_a_landing_a_block_a_wait_and_its_end_once()
     );
     let skipped = stage.drive(&["cruise", "skip", "b"]);
     assert_eq!(skipped.code, Some(0), "{skipped:?}");
-    // Whoever skips a task of a cruise without an owner may take it to its end.
+    // A command that skips a task of a cruise without an owner may execute it to its end.
     if status(&stage)["state"] != "ended" {
         let ended = ended(stage.start(&["cruise", "resume"]));
         assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -121,7 +121,8 @@ fn a_cruise_that_is_ready_names_the_merge() {
     };
     until("the notice", || ready().is_some());
     let ready = ready().unwrap();
-    let reason = "what was built is ready: merge or close the pull request, or comment on it";
+    let reason =
+        "the built commits are ready to merge: merge or close the pull request, or comment on it";
     assert_eq!(ready["reason"], reason);
     assert_eq!(ready["command"], "drive pr merge 1");
     let listed = stage.drive(&["cruise", "status"]).document;

@@ -1,4 +1,4 @@
-//! Two owners at once: only one acts.
+//! Tests that of two owners only one acts.
 
 use crate::cruise::crew::{kill, local, until};
 use crate::stage::Stage;

@@ -1,4 +1,4 @@
-//! Each task has a pull request of its own into the branch of the cruise.
+//! Tests tasks that each have a pull request into the branch of the cruise.
 
 use super::building::{stage, states, task};
 use crate::cruise::crew::{fixes, status, until};
@@ -17,7 +17,7 @@ const RUN: [&str; 8] = [
     "per-task",
 ];
 
-/// The pull request of a task, once there is one.
+/// The pull request of a task, once it exists.
 fn number(stage: &Stage, task: &str) -> Option<u64> {
     let now = status(stage);
     let tasks = now["tasks"].as_array()?;
@@ -57,7 +57,7 @@ fn each_task_lands_from_its_own_pull_request_as_a_verified_tree() {
             "{told}"
         );
     }
-    // A tree that did not pass is mended on the same pull request.
+    // A failing tree is fixed on the same pull request.
     let told = said(&shown(&stage, number(&stage, "b").unwrap())).join("\n");
     assert!(told.contains("does not land yet"), "{told}");
     assert_eq!(status(&stage)["tasks"][1]["attempts"], 1);

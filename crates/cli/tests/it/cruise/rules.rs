@@ -1,4 +1,4 @@
-//! By whose rules the tasks of a cruise are judged.
+//! Tests whose rules are used to verify the tasks of a cruise.
 
 use super::building::{
     CODER, args, commit_rules, plan_of, states, task, trees_that_fail, wait_for_a_person,
@@ -8,7 +8,7 @@ use crate::stage::{APPROVES, Stage, ended};
 use serde_json::json;
 use std::fs;
 
-/// Also takes the command that verifies out of the settings.
+/// A coder that also removes the verification command from the settings.
 fn weakening_coder() -> String {
     let weaken = r#"  Weaken) sed -i 's|^targeted_tests = .*|targeted_tests = ["/bin/true"]|' drive.toml ;;
   esac

@@ -1,12 +1,11 @@
-//! Somebody removes the sandbox of a cruise by hand, or its branch: the next comment is answered all
-//! the same.
+//! Tests that the next comment is answered after a person removed the sandbox of a cruise or its
+//! branch by hand.
 
 use crate::cruise::crew::{commit_of, fixes, kill, on_local, sandbox, status, until, until_quiet};
 use crate::stage::{Stage, ended, said};
 use std::fs;
 
-/// Says something, and waits until it was answered with a commit that holds the plan and all there
-/// was before.
+/// Comments, and waits for an answer with a commit that contains the plan and all earlier work.
 fn answered(stage: &Stage, rounds: u64) {
     let before = stage.git(&["rev-parse", "--verify", "--quiet", "refs/keep/before"]);
     stage.drive(&["pr", "comment", "1", &format!("Remark {rounds}")]);
@@ -37,7 +36,7 @@ fn a_sandbox_removed_by_hand_is_filled_again_with_and_without_an_owner() {
     fs::remove_dir_all(&folder).unwrap();
     let owner = stage.start(&["cruise", "resume"]);
     answered(&stage, 2);
-    // Only its repository.
+    // Only its repository is removed.
     fs::remove_dir_all(folder.join(".git")).unwrap();
     answered(&stage, 3);
     assert!(folder.join(".cruise/phase-state.json").is_file());
@@ -103,7 +102,7 @@ fn what_a_person_commits_in_the_sandbox_is_shown_before_an_approval_counts() {
     assert_ne!(theirs, shown);
     let approved = stage.drive(&["pr", "approve", "1"]);
     assert_eq!(approved.code, Some(0), "{approved:?}");
-    // Nobody saw the commit when they approved: it is published, and they are told.
+    // The people who approved never saw the commit: it is published, and they are told.
     until("the voided approval", || {
         let voided = format!(
             "approved {}. The branch is at {} now",

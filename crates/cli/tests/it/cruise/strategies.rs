@@ -1,4 +1,4 @@
-//! What `drive cruise run` refuses or warns of before it begins.
+//! Tests what `drive cruise run` refuses or warns about before it starts.
 
 use crate::cruise::crew::{APPROVES, PRIMARY};
 use crate::stage::Stage;

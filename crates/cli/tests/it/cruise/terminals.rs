@@ -1,4 +1,4 @@
-//! Every command from another terminal: while somebody owns the cruise, and while nobody does.
+//! Tests every command from another terminal, with and without a living owner of the cruise.
 
 use crate::cruise::crew::{fixes, kill, local, on_local, sandbox, status, until, until_quiet};
 use crate::stage::{Ended, Stage, ended, said};

@@ -1,4 +1,4 @@
-//! A cruise that outlives its first token.
+//! Tests a cruise that outlives its first token.
 
 use crate::cruise::crew::{REPO, fixes, github, kill, status, until, until_quiet};
 use crate::stage::Stage;
@@ -6,7 +6,7 @@ use drive_testkit::github::Simulator;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// Has the user's own settings name a program that prints what `token` holds.
+/// Configures a program in the user's own settings that prints the content of `token`.
 fn with_command(stage: &Stage, token: &str) {
     let (program, file) = (stage.path("print-token"), stage.path("token"));
     fs::write(&file, token).unwrap();
@@ -62,7 +62,7 @@ fn a_token_that_cannot_be_renewed_is_told_once_and_the_cruise_waits() {
         let waits = now["waitingFor"].as_str().unwrap_or_default();
         waits.contains("does not accept the token from `GITHUB_TOKEN`")
     });
-    // The same account comes back, and the cruise goes on.
+    // The same account is valid again, and the cruise continues.
     simulator.add_token(Simulator::TOKEN, "drive-bot");
     simulator.comment(REPO, "ann", 1, "Who owns the login?");
     until_quiet(&stage, 1);

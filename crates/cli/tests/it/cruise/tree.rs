@@ -1,4 +1,4 @@
-//! Runs that start other runs, with real git and real processes.
+//! Tests runs that start other runs, with real git and real processes.
 
 use crate::spawn::deaths::kill;
 use crate::spawn::support::{World, contents};
@@ -37,7 +37,7 @@ fn store(world: &World) -> SqliteStore {
     SqliteStore::new(Arc::new(Database::open(&file).unwrap()))
 }
 
-/// Enters a root with these tasks, each after those named with it.
+/// Enters a root with these tasks, each with its dependencies.
 fn enter(world: &World, tasks: &[(&str, &[&str])]) {
     assert_eq!(world.drive(&["runs", "list"]).code, Some(0));
     let request = |task: &str| Request {
@@ -162,7 +162,7 @@ fn a_tree_whose_drive_was_killed_goes_on_with_its_next_owner() {
         let file = format!("show task-{task}:{task}.txt");
         assert_eq!(world.git(&file), "done");
     }
-    // What the killed agent left half done is saved.
+    // The unfinished work of the killed agent is saved.
     assert_eq!(run(&world, &format!("{ROOT}+one")).kept.len(), 1);
     world.assert_nothing_is_left();
 }

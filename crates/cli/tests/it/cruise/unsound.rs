@@ -1,10 +1,10 @@
-//! A plan that agents do not get right, and what `status` shows of a plan.
+//! Tests an invalid plan of an agent, and what `status` shows about a plan.
 
 use crate::cruise::crew::{APPROVES, PRIMARY, kill, local, on_local, status, until, until_quiet};
 use crate::stage::{Stage, said};
 use std::fs;
 
-/// Writes a plan without tasks, until somebody says how.
+/// Writes a plan without tasks, until a comment explains how.
 fn bungler() -> String {
     let empty = "printf 'The plan.\\n\\n```json tasks\\n[]\\n```\\n' > plan.md; echo planned ;;\n";
     let (before, rest) = PRIMARY.split_once("planner) ").unwrap();
@@ -16,7 +16,7 @@ fn bungler() -> String {
     )
 }
 
-/// Runs a command as drive printed it.
+/// Runs a command that drive printed.
 fn paste(stage: &Stage, command: &str) {
     let words: Vec<&str> = command.split(' ').skip(1).collect();
     let ended = stage.drive(&words);
@@ -96,7 +96,7 @@ fn a_cruise_that_builds_names_a_command_that_raises_the_round_limit_of_its_plan(
     assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
 }
 
-/// Objects to what nobody answered yet.
+/// Objects until every comment was answered.
 const STRICT: &str = r#"
 cat > /dev/null
 if [ "$DRIVE_DOMAIN" = Security ]; then
@@ -157,7 +157,7 @@ fn status_shows_open_comments_first_and_the_verdict_of_each_domain() {
     assert_eq!(stage.drive(&["cruise", "cleanup"]).code, Some(0));
 }
 
-/// Asks back where somebody is vague.
+/// Asks a question about vague comments.
 fn asker() -> String {
     let ask = "  if grep -q 'Be nicer' \"$DRIVE_INPUT\"; then id=$(sed -n 's/.*\"id\": \"\\([^\"]*\\)\".*/\\1/p' \"$DRIVE_INPUT\"); printf '```json\\n{\"comments\": [{\"id\": \"%s\", \"action\": \"question\", \"note\": \"Nicer how?\"}]}\\n```\\n' \"$id\"; exit; fi\n";
     PRIMARY.replacen("fixer)\n", &format!("fixer)\n{ask}"), 1)

@@ -1,4 +1,4 @@
-//! What a person does on the pages, without a script in the browser.
+//! Tests the actions of a person on the pages, without scripts in the browser.
 
 use crate::cruise::crew::{kill, on_local, status, until, until_quiet};
 use crate::serve::serving::Serving;

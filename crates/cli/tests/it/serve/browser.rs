@@ -1,4 +1,4 @@
-//! The pages in a real browser: Debian's `chromium`, headless, steered by `chromedriver`.
+//! Tests the pages in a real browser: Debian's `chromium`, headless, controlled by `chromedriver`.
 
 use crate::cruise::crew::{on_local, status};
 use crate::serve::serving::{Serving, exchange};
@@ -9,20 +9,20 @@ use std::io::{BufRead, BufReader, Lines};
 use std::net::SocketAddr;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// A window as wide as a phone.
+/// The width of a phone.
 const WIDTH: u64 = 375;
 
-/// A browser that runs, and the driver that steers it.
+/// A running browser, and the driver that controls it.
 struct Browser {
     driver: Child,
-    /// Read no further, and open, so that the driver can go on writing.
+    /// Stays open, although it is not read further, so that the driver can continue to write.
     _output: Lines<BufReader<ChildStdout>>,
     address: SocketAddr,
     session: String,
 }
 
 impl Browser {
-    /// Starts one; `None`, with a line that says so, on a machine that has none.
+    /// Starts a browser; `None`, with a message, if the machine has none.
     fn start(mut driver: Command) -> Option<Self> {
         let driver = driver.arg("--port=0").stdout(Stdio::piped()).spawn();
         let Ok(mut driver) = driver else {
@@ -79,7 +79,7 @@ impl Browser {
         self.of_session("url", &json!({"url": url}));
     }
 
-    /// What a script in the page returns.
+    /// The result of a script in the page.
     fn script(&self, script: &str) -> Value {
         self.of_session("execute/sync", &json!({"script": script, "args": []}))
     }
@@ -89,7 +89,7 @@ impl Browser {
         text.as_str().unwrap().to_owned()
     }
 
-    /// Nothing is wider than the screen, and the console has no complaint.
+    /// Asserts that nothing is wider than the screen, and that the console has no messages.
     fn assert_fine(&self) {
         let wide = self.script("return document.documentElement.scrollWidth");
         assert!(wide.as_u64().unwrap() <= WIDTH, "{wide} pixels wide");
@@ -120,7 +120,7 @@ fn a_phone_logs_in_by_its_link_and_approves_a_plan_in_two_taps() {
     };
     let serving = Serving::on(&stage);
     let id = status(&stage)["id"].as_str().unwrap().to_owned();
-    // The link of the document was used by the test itself.
+    // The test itself used the link of the document.
     let link = stage.drive(&["serve", "--link"]).document["login"].clone();
     browser.open(link.as_str().unwrap());
     wait_for("the first page", || browser.text().contains("Needs you"));

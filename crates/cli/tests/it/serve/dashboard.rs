@@ -1,4 +1,4 @@
-//! What the pages show, and what they never do.
+//! Tests what the pages show, and what they never do.
 
 use crate::serve::serving::{Reply, Serving};
 use crate::spawn::support::{World, text};
@@ -12,7 +12,7 @@ const HOSTILE: &str = "Fix <script>alert('1')</script> & \"quotes\"";
 const HARMLESS: &str =
     "Fix &lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;quotes&quot;";
 
-/// An agent that commits one file.
+/// A world whose agent commits one file.
 fn world() -> World {
     World::with_agent(
         "echo three > c.txt; git add -A; git -c user.name=a -c user.email=a@example.org commit -qm 'Add <b>c</b>'; echo done",

@@ -1,4 +1,4 @@
-//! Where it listens, how it says so, how it ends.
+//! Tests where the server listens, how it reports that, and how it ends.
 
 use crate::serve::serving::Serving;
 use crate::spawn::support::{Ended, World};
@@ -35,7 +35,7 @@ fn an_address_that_others_reach_needs_consent() {
     let kind = |name: &str| (Some(2), name.to_owned());
     assert_eq!(refused(&["--listen", "0.0.0.0:0"]), kind("listenExposed"));
     assert_eq!(refused(&["--listen", "[::]:0"]), kind("listenExposed"));
-    // Without a secret there is nothing that may be shown to strangers.
+    // Without a secret, nothing may be shown to other machines.
     let exposed = ["--listen", "0.0.0.0:0", "--expose", "webhooks"];
     assert_eq!(refused(&exposed), kind("nothingToServe"));
     assert_eq!(refused(&["--listen", "everywhere"]).0, Some(2));

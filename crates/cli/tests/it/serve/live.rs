@@ -1,4 +1,4 @@
-//! Pages that hear of changes.
+//! Tests pages that are notified of changes.
 
 use crate::serve::serving::Serving;
 use crate::spawn::support::World;
@@ -6,10 +6,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// Protects against hanging; no test depends on how long anything takes.
+/// A guard against hanging; no test depends on this time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A stream of events, after its header.
+/// An event stream, after its header.
 fn stream(serving: &Serving, path: &str) -> BufReader<TcpStream> {
     let mut stream = TcpStream::connect(serving.address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -40,7 +40,7 @@ fn a_page_hears_of_a_run_that_another_process_starts() {
     let world = World::with_agent("echo done");
     let serving = Serving::start(&world, &[], &[]);
     let mut all = stream(&serving, "/events");
-    // What happened before the stream began is unknown, so a page looks once.
+    // Changes before the stream began are unknown, so a page refreshes once.
     next(&mut all);
     let (_, run) = world.spawn(&["a task"]);
     next(&mut all);

@@ -1,4 +1,4 @@
-//! Who sees the dashboard, and who gets nothing.
+//! Tests who can see the dashboard.
 
 use crate::serve::serving::{Reply, Serving};
 use crate::spawn::support::World;

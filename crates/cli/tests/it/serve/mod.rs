@@ -1,4 +1,4 @@
-//! `drive serve` by the real binary, over real HTTP on loopback.
+//! Tests `drive serve` with the real binary, over real HTTP on loopback.
 
 mod acting;
 mod browser;

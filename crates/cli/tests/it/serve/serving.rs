@@ -1,4 +1,4 @@
-//! A `drive serve` that runs, and a browser that does only what it is told.
+//! A running `drive serve`, and a browser without any behaviour of its own, for tests.
 
 use crate::spawn::support::{Ended, World};
 use crate::stage::Stage;
@@ -9,10 +9,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-/// Protects against hanging; no test depends on how long anything takes.
+/// A guard against hanging; no test depends on this time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A server of a world.
+/// A running server of a world.
 pub(crate) struct Serving {
     child: Child,
     stdout: BufReader<ChildStdout>,
@@ -23,7 +23,7 @@ pub(crate) struct Serving {
     pub(crate) cookie: String,
 }
 
-/// What was answered.
+/// An answer.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -32,7 +32,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// The cookie that it sets, as a browser sends it back.
+    /// The cookie that it sets, in the form in which a browser returns it.
     pub(crate) fn cookie(&self) -> Option<String> {
         let set = self.head.split("set-cookie: ").nth(1)?;
         Some(set.split(';').next()?.to_owned())
@@ -40,7 +40,7 @@ impl Reply {
 }
 
 impl Serving {
-    /// Starts it on a free port, with these variables and arguments besides.
+    /// Starts the server on a free port, with these additional variables and arguments.
     pub(crate) fn start(world: &World, variables: &[(&str, &str)], args: &[&str]) -> Self {
         let listen = ["serve", "--json", "--listen", "127.0.0.1:0"];
         let mut command = world.drive_command(&[&listen, args].concat());
@@ -48,7 +48,7 @@ impl Serving {
         Self::of(command)
     }
 
-    /// Starts it on a stage.
+    /// Starts the server on a stage.
     pub(crate) fn on(stage: &Stage) -> Self {
         let mut command = stage.command(env!("CARGO_BIN_EXE_drive"));
         command.args(["serve", "--json", "--listen", "127.0.0.1:0"]);
@@ -91,20 +91,20 @@ impl Serving {
         serving
     }
 
-    /// Asks for a page without the cookie.
+    /// Requests a page without the cookie.
     pub(crate) fn stranger(&self, path: &str) -> Reply {
         let host = self.address.to_string();
         self.ask("GET", path, &[("Host", &host)], b"")
     }
 
-    /// Asks for a page as a browser at this machine does.
+    /// Requests a page like a browser on this machine.
     pub(crate) fn get(&self, path: &str) -> Reply {
         let host = self.address.to_string();
         let headers = [("Host", host.as_str()), ("Cookie", &self.cookie)];
         self.ask("GET", path, &headers, b"")
     }
 
-    /// Sends the form of a page as a browser at this machine does; `fields` are encoded already.
+    /// Sends the form of a page like a browser on this machine; `fields` are encoded already.
     pub(crate) fn send(&self, path: &str, fields: &str) -> Reply {
         let page = self.get(path);
         let token = page.body.split("name=\"token\" value=\"").nth(1);
@@ -132,7 +132,7 @@ impl Serving {
         exchange(self.address, method, path, headers, body)
     }
 
-    /// Ends it as Ctrl-C does, and takes everything it ever said.
+    /// Ends the server like Ctrl-C, and returns all of its output.
     pub(crate) fn interrupt(mut self) -> Ended {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, Signal::INT).unwrap();
@@ -147,7 +147,7 @@ impl Serving {
         }
     }
 
-    /// Ends it as a crash does.
+    /// Kills the server like a crash.
     pub(crate) fn kill(self) {
         drop(self);
     }
@@ -160,7 +160,7 @@ impl Drop for Serving {
     }
 }
 
-/// Sends one request and reads its answer to the end.
+/// Sends one request and reads its complete answer.
 pub(crate) fn exchange(
     address: SocketAddr,
     method: &str,
@@ -184,7 +184,7 @@ pub(crate) fn exchange(
     }
     let head = head.trim_end().to_lowercase();
     let mut body = String::new();
-    // Some servers keep the connection.
+    // Some servers keep the connection open.
     let length = head.split("\r\ncontent-length:").nth(1);
     let length = length.and_then(|rest| rest.lines().next()?.trim().parse().ok());
     if method != "HEAD" {

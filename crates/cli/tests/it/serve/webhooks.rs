@@ -1,4 +1,4 @@
-//! The receiver: signed, once, and heard by other processes.
+//! Tests the webhook receiver: deliveries are signed, count once, and reach other processes.
 
 use crate::serve::serving::Serving;
 use crate::spawn::support::{World, contents, wait_for};
@@ -17,7 +17,7 @@ const COMMENT: &[u8] = br#"{"action":"created","repository":{"full_name":"Octo/H
 fn deliver(serving: &Serving, id: &str, secret: &str) -> u16 {
     let signature = WebhookSecret::new(secret).unwrap().sign(COMMENT);
     let headers = [
-        // A tunnel keeps the public name; the signature is the proof here, not the name.
+        // A tunnel keeps the public name; here the signature is the proof, not the name.
         ("Host", "hooks.example"),
         ("Content-Type", "application/json"),
         ("X-GitHub-Event", "issue_comment"),
@@ -27,7 +27,7 @@ fn deliver(serving: &Serving, id: &str, secret: &str) -> u16 {
     serving.ask("POST", PATH, &headers, COMMENT).status
 }
 
-/// What an owner in another process would read.
+/// The nudges that an owner in another process would read.
 fn heard(world: &World) -> Vec<(u64, u64)> {
     let database = Arc::new(Database::open(&database(world)).unwrap());
     let log = SqliteNudges::new(database, Arc::new(SystemClock));
@@ -85,7 +85,7 @@ fn without_a_secret_the_receiver_is_off() {
     let world = World::with_agent("true");
     let serving = Serving::start(&world, &[], &[]);
     let localhost = [("Host", "localhost")];
-    // Like every path that is not there, it is told apart from none only by those who are logged in.
+    // Like every missing path, only visitors who are logged in can distinguish it.
     assert_eq!(serving.ask("POST", PATH, &localhost, COMMENT).status, 401);
     serving.kill();
     assert_eq!(heard(&world), []);

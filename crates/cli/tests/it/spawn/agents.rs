@@ -1,10 +1,9 @@
-//! Agents that do not behave: whatever they do to their sandbox, the outcome is clear and no work
-//! is lost.
+//! Tests misbehaving agents: whatever they do to their sandbox, the outcome is clear and no work is lost.
 
 use crate::spawn::support::{World, text};
 use serde_json::Value;
 
-/// Makes a commit of its own.
+/// Makes its own commit.
 pub(crate) const COMMIT: &str =
     "git add -A && git -c user.name=x -c user.email=x@example.org commit -q -m";
 
@@ -286,7 +285,7 @@ fn the_files_of_a_repository_inside_the_sandbox_are_committed_and_it_is_named() 
     assert_eq!(code, Some(0), "{run:#}");
     assert_eq!(world.files("mine"), "a.txt inner/x.txt src/b.txt");
     assert!(
-        warnings(&run).contains("`inner` was a repository of its own"),
+        warnings(&run).contains("`inner` was a nested repository"),
         "{run:#}"
     );
     world.assert_nothing_is_left();
@@ -303,10 +302,10 @@ fn one_that_wants_a_host_which_is_not_allowed_has_it_named_in_its_run() {
     assert!(shown.contains(&format!("warning: {told}")), "{shown}");
 }
 
-/// Keeps its prompt and its input in the sandbox, so that they are committed.
+/// Stores its prompt and its input in the sandbox, so that they are committed.
 pub(crate) const KEEPS_ITS_PROMPT: &str = "cat > prompt.txt; cp \"$DRIVE_INPUT\" input.json";
 
-/// What an agent that keeps its prompt was given.
+/// Asserts that an agent that stores its prompt got it.
 pub(crate) fn assert_it_got_the_prompt(world: &World, branch: &str) {
     let prompt = world.git(&format!("show {branch}:prompt.txt"));
     for words in ["\n\nDo it\n\n", "Do not push", "Your last message becomes"] {

@@ -1,5 +1,5 @@
-//! Agents that use up the machine, inside small limits. Each has a control: the same agent under
-//! larger limits does its work.
+//! Tests agents that use up the machine, within small limits. Each has a control: under larger
+//! limits the same agent does its work.
 
 use crate::spawn::support::{World, text};
 
@@ -9,7 +9,7 @@ const PROCESSES: &str =
 const DISK: &str = r#"for n in $(seq 40); do head -c 1M /dev/zero > "f$n"; done; sleep PATIENCE"#;
 const FILES: &str = r#"mkdir d; for n in $(seq 3000); do : > "d/$n"; done; sleep PATIENCE"#;
 
-/// The agent writes something worth saving, then bursts into its limit.
+/// The agent writes something worth saving, then exceeds its limit.
 fn spawn(bomb: &str, limits: &str, patience: &str) -> (World, Option<i32>, serde_json::Value) {
     let bomb = bomb.replace("PATIENCE", patience);
     let world = World::with_agent(&format!("echo work > precious.txt; {bomb} || exit 1"));

@@ -1,4 +1,4 @@
-//! Sandboxes, logs and reports that a person removes.
+//! Tests how a person removes sandboxes, logs and reports.
 
 use crate::spawn::stops::{ended, signal};
 use crate::spawn::support::{World, text};
@@ -21,7 +21,7 @@ fn a_sandbox_is_listed_and_removed_with_its_work_saved_but_not_while_its_run_wor
     assert_eq!(world.sandboxes().len(), 1, "{run:#}");
     let path = world.drive(&["sandbox", "open", &id, "--print"]).stdout;
     assert_eq!(path.trim_end(), text(&one["path"]));
-    // It may have changed since the run saved it.
+    // The sandbox may have changed since the run saved it.
     fs::write(world.sandboxes()[0].join("mine.txt"), "mine\n").unwrap();
     let table = world.drive(&["sandbox", "list"]).stdout;
     assert!(table.lines().next().unwrap().starts_with("ID"), "{table}");

@@ -1,10 +1,10 @@
-//! A spawn that has ended is given more to do.
+//! Tests giving an ended spawn a new task.
 
 use crate::spawn::support::{World, text};
 use serde_json::Value;
 use std::fs;
 
-/// Writes a file, and another one where the first is there.
+/// A world whose agent writes a file, or another one if the first exists.
 fn world() -> World {
     let world = World::with_agent("");
     let told = world.path("told");

@@ -1,4 +1,4 @@
-//! Many at once.
+//! Tests many runs at once.
 
 use crate::spawn::support::{Ended, World, text};
 use std::collections::BTreeSet;

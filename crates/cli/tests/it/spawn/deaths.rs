@@ -1,11 +1,11 @@
-//! `kill -9` at any moment: the next command ends what still runs, keeps the work, and says so.
+//! Tests `kill -9` at any moment: the next command ends running processes, saves the work, and reports it.
 
 use crate::spawn::support::{World, text};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// Writes, starts children in sessions of their own, and never ends.
+/// Writes, starts children in their own sessions, and never ends.
 pub(crate) const STUBBORN: &str = "trap '' TERM INT HUP
 echo half > half.txt; echo changed > a.txt
 (setsid sh -c 'trap \"\" TERM HUP; (sleep 301 &) ; sleep 302' > /dev/null 2>&1 &)
@@ -42,7 +42,7 @@ fn what_a_killed_drive_left_is_ended_and_kept_by_the_next_command() {
     assert_eq!(restored.code, Some(0), "{restored:?}");
     assert_eq!(world.files("rescued"), "a.txt half.txt ready.txt src/b.txt");
     assert_eq!(world.git("show rescued:a.txt"), "changed");
-    // It is told once.
+    // It is reported once.
     assert_eq!(world.drive(&["runs", "list"]).stderr, "");
 }
 
@@ -118,7 +118,7 @@ fn kill_if_running(child: &mut Child, runs: bool) {
     }
 }
 
-/// What is so after every death: what the sandbox held is in a branch or kept, and nothing runs.
+/// Asserts that after every death the content of the sandbox is on a branch or saved, and nothing runs.
 fn survive(world: &World, moment: u32, after: Duration) {
     let held: Vec<&str> = ["one.txt", "two.txt"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Whole runs from the task to the pull request, and what each flag changes.
+//! Tests whole runs from the task to the pull request, and the effect of each flag.
 
 use crate::spawn::support::{World, text};
 use std::io::Write;
@@ -157,7 +157,7 @@ fn a_sandbox_that_is_to_stay_stays_and_is_named() {
         std::fs::read_to_string(sandbox.join("new.txt")).unwrap(),
         "new\n"
     );
-    // A later command takes it for what it is: wanted.
+    // A later command recognizes it as wanted.
     let later = world.drive(&["runs", "list"]);
     assert_eq!((later.code, later.stderr.as_str()), (Some(0), ""));
     assert!(sandbox.is_dir());

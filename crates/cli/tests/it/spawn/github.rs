@@ -1,5 +1,4 @@
-//! The way to a pull request on GitHub, simulated: a real push over HTTP, and the API with its
-//! failures.
+//! Tests pull requests on the simulated GitHub: a real push over HTTP, and the API with its failures.
 
 use crate::spawn::agents::{KEEPS_ITS_PROMPT, assert_it_got_the_prompt, warnings};
 use crate::spawn::stops::{ended, signal, wait_for_cancel};
@@ -58,7 +57,7 @@ impl Clone {
         (ended.code, ended.run())
     }
 
-    /// The branches that GitHub has besides `main`, with their commits.
+    /// The branches on GitHub other than `main`, with their commits.
     fn pushed(&self) -> Vec<(String, String)> {
         let all = self.world.git("ls-remote --heads origin");
         all.lines()
@@ -68,7 +67,7 @@ impl Clone {
             .collect()
     }
 
-    /// As they are, but for the layers of this machine at the end.
+    /// The pull requests, without the layers of this machine at the end of their descriptions.
     fn pull_requests(&self) -> Vec<PullSeen> {
         let mut all = self.hub.pull_requests(REPO);
         for pull in &mut all {
@@ -80,7 +79,7 @@ impl Clone {
     }
 }
 
-/// The one pull request that a run is to have.
+/// The pull request that a run should have.
 fn expected(run: &Value) -> PullSeen {
     PullSeen {
         number: 1,
@@ -207,7 +206,7 @@ fn a_branch_that_only_the_remote_has_is_refused_before_anything_is_made() {
     let clone = Clone::with_agent(WRITES_A_FILE);
     let theirs = clone.hub.push_file(REPO, "mine", "theirs.txt", "theirs\n");
     clone.hub.open_pull(REPO, "ann", "mine");
-    // What they have is an ancestor of the work: a push would be a fast-forward.
+    // Their commit is an ancestor of the work: a push would be a fast-forward.
     clone.world.git("pull -q --ff-only origin mine");
     let before = clone.hub.pull_requests(REPO);
     let refused = clone.drive(&["spawn", "Add a file", "--branch", "mine", "--json"]);
@@ -267,7 +266,7 @@ fn two_interrupts_do_not_wait_for_a_forge_that_hangs_and_the_work_is_on_its_bran
         (Some(130), "cancelled".into(), "mine".into()),
         "{run:#}"
     );
-    // Its deadline would have said something else.
+    // Its deadline would have produced another message.
     assert_eq!(
         warnings(&run),
         format!(

@@ -1,11 +1,11 @@
-//! Private homes of agents hold copies of logins: they go when the agent does.
+//! Tests that private homes of agents, which contain copies of logins, are removed with the agent.
 
 use crate::spawn::support::{World, contents, text};
 use rustix::process::{Pid, Signal, kill_process};
 
 const LOGIN: &str = "login-4711-of-the-user";
 
-/// An agent that may use `.agentrc` of the user's home, sees it, and copies it about.
+/// An agent that may use `.agentrc` of the user's home, reads it, and copies it.
 fn world(end: &str) -> World {
     let world = World::with_agent(&format!(
         "grep -q {LOGIN} \"$HOME/.agentrc\" && echo yes > seen.txt
@@ -18,7 +18,7 @@ mkdir \"$HOME/closed\"; chmod 0 \"$HOME/closed\"
     world
 }
 
-/// The files below the state directory that hold the login.
+/// The files below the state directory that contain the login.
 fn copies(world: &World) -> Vec<std::path::PathBuf> {
     let holds = |bytes: &[u8]| bytes.windows(LOGIN.len()).any(|w| w == LOGIN.as_bytes());
     let all = contents(&world.path("state")).into_iter();
@@ -79,7 +79,7 @@ fn a_home_that_a_killed_drive_left_goes_with_the_next_command() {
     }
 }
 
-/// What a Claude Code of the user says to an agent, and what the repository says at the base.
+/// The user's instructions for Claude Code, and those of the repository at the base.
 #[test]
 fn instructions_of_the_user_and_of_the_base_are_in_the_agents_home_and_the_users_stays() {
     let world = World::with_agent("true");

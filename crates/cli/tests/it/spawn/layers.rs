@@ -1,4 +1,4 @@
-//! The layers of isolation that a run had and lacked are named everywhere a person looks.
+//! Tests that the isolation layers that a run had and lacked are shown everywhere.
 
 use crate::serve::serving::Serving;
 use crate::spawn::support::{World, text};

@@ -1,4 +1,4 @@
-//! What `drive runs list` and `drive runs logs` show of runs and their agents.
+//! Tests what `drive runs list` and `drive runs logs` show about runs and their agents.
 
 use crate::spawn::support::{World, text};
 
@@ -29,7 +29,7 @@ fn the_list_has_a_header_and_shows_the_runs_of_this_repository() {
         .stdout;
     assert!(all.lines().next().unwrap().contains("REPOSITORY"), "{all}");
     assert!(all.contains("  repo        Write x"), "{all}");
-    // Outside of a repository there is nothing to choose.
+    // Outside of a repository there are no runs to select.
     let outside = world.path("home");
     let outside = ["runs", "list", "--repo", outside.to_str().unwrap()];
     assert!(world.drive(&outside).stdout.contains(&id));
@@ -43,13 +43,13 @@ fn the_list_has_a_header_and_shows_the_runs_of_this_repository() {
     assert_eq!(ids(&["--state", "succeeded", "--kind", "spawn"]), 1);
     assert_eq!(ids(&["--state", "failed"]), 0);
     assert_eq!(ids(&["--kind", "cruise"]), 0);
-    // Into a pipe nothing is coloured unless a person asks for it.
+    // Output into a pipe is only coloured on request.
     assert!(!list.contains('\x1b'));
     let painted = world.drive(&["runs", "list", "--color", "always"]).stdout;
     assert!(painted.contains("\x1b[32msucceeded\x1b[0m"), "{painted:?}");
 }
 
-/// An agent of a known dialect.
+/// An agent with a known dialect.
 const CLAUDE: &str = r#"case "$*" in *--version*) echo '2.1.325 (Claude Code)'; exit 0;; esac
 read -r prompt
 echo '{"type":"system","subtype":"init","session_id":"s1","model":"m"}'

@@ -1,4 +1,4 @@
-//! The log that `-v` and `DRIVE_LOG` ask for.
+//! Tests the log that `-v` and `DRIVE_LOG` enable.
 
 use crate::spawn::support::{Ended, World};
 
@@ -6,7 +6,7 @@ fn world() -> World {
     World::with_agent("echo new > new.txt")
 }
 
-/// `drive spawn` under this filter.
+/// Runs `drive spawn` with this filter.
 fn logged(world: &World, filter: &str, args: &[&str]) -> Ended {
     let mut command = world.drive_command(&["spawn", "Add a file", "--json"]);
     let ended = command.args(args).env("DRIVE_LOG", filter).output();

@@ -1,10 +1,10 @@
-//! However much an agent says, drive holds only what it needs.
+//! Tests that drive's memory does not grow with an agent's output.
 
 use crate::spawn::stops::ended;
 use crate::spawn::support::{World, text, wait_for};
 use std::fs;
 
-/// An agent that talks until it has said this much, says so, and ends when it is allowed to.
+/// An agent that prints this much, reports that, and ends when it is allowed to.
 const TALKER: &str = r#"case "$*" in *--version*) echo '2.1.325 (Claude Code)'; exit 0;; esac
 read -r prompt
 echo '{"type":"system","subtype":"init","session_id":"s1","model":"m"}'
@@ -15,7 +15,7 @@ echo said > said.txt
 until [ -e go.txt ]; do sleep 0.05; done
 echo '{"type":"result","subtype":"success","is_error":false,"session_id":"s1","result":"done"}'"#;
 
-/// The most memory that drive and its helpers had when all was said, in KiB.
+/// The peak memory of drive and its helpers after all output, in KiB.
 fn peak(bytes: u64) -> u64 {
     let world = World::with_agent("");
     let claude = world.program("claude", &TALKER.replace("BYTES", &bytes.to_string()));
@@ -32,7 +32,7 @@ fn peak(bytes: u64) -> u64 {
     peak
 }
 
-/// A process of drive's own program, with those of its children that are that too.
+/// A process of drive's own program, with its children that run the same program.
 fn tree(root: u32) -> Vec<u32> {
     let program = |pid: u32| fs::read_link(format!("/proc/{pid}/exe")).ok();
     let drive = program(root);
@@ -71,6 +71,6 @@ fn peak_kib(pid: u32) -> u64 {
 fn sixty_four_megabytes_of_events_take_no_more_memory_than_one() {
     const MIB: u64 = 1 << 20;
     let (few, many) = (peak(MIB), peak(64 * MIB));
-    // A sixteenth of what was said, and much more than two runs of the same differ by.
+    // This is a sixteenth of the output, and much more than the difference between two equal runs.
     assert!(many < few + 4 * 1024, "{few} KiB grew to {many} KiB");
 }

@@ -1,9 +1,9 @@
-//! What is wrong is said before anything is made: one document, the right exit code, what to do.
+//! Tests that mistakes are reported before anything is created: one document, the right exit code, a remedy.
 
 use crate::spawn::support::{Ended, World, text};
 use std::os::unix::fs::PermissionsExt;
 
-/// Runs `drive spawn --json`, which must be refused; nothing may be left of it.
+/// Runs `drive spawn --json`, which must be refused and leave nothing.
 fn refused(world: &World, args: &[&str]) -> Ended {
     let ended = world.drive(&[&["spawn", "--json"], args].concat());
     let document = ended.document();

@@ -1,5 +1,5 @@
-//! `drive spawn` by the real binary: real repositories, the local forge, and agents that are small
-//! shell scripts, well-behaved and not.
+//! Tests `drive spawn` with the real binary: real repositories, the local forge, and small shell
+//! scripts as agents, well-behaved and not.
 
 pub(crate) mod support;
 

@@ -1,10 +1,10 @@
-//! What a person sees while a run lasts.
+//! Tests what a person sees during a run.
 
 use crate::spawn::support::World;
 
 const TALKS: &str = "echo 'I look around.'; echo new > new.txt";
 
-/// Progress lines without their clocks.
+/// Progress lines without their times.
 fn lines(stderr: &str) -> Vec<String> {
     let plain = |line: &str| match line.split_once("] ") {
         Some((clock, rest)) if clock.starts_with('[') => rest.to_owned(),
@@ -115,7 +115,7 @@ fn on_a_terminal_one_line_is_rewritten_and_gone_at_the_end() {
         .stdout(std::process::Stdio::null());
     let mut child = watched.spawn().unwrap();
     let seen = || std::fs::read_to_string(world.path("typescript")).unwrap_or_default();
-    // The clock goes on although the agent says nothing more.
+    // The time advances although the agent prints nothing more.
     crate::spawn::support::wait_for("a second look at the clock", || {
         seen().matches("] I look around.").count() >= 3
     });

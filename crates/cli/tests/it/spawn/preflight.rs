@@ -1,5 +1,5 @@
-//! The forge is asked before an agent is paid: with a token that is refused, a repository that takes
-//! nothing, or rules against the branch, no run begins.
+//! Tests that the forge is checked before an agent starts: with a refused token, a repository that
+//! accepts no writes, or rules against the branch, no run begins.
 
 use crate::spawn::support::{Ended, World, text};
 use drive_core::forge::Permission;
@@ -14,7 +14,7 @@ struct Hub {
 }
 
 impl Hub {
-    /// A clone of a repository on GitHub; `forge` is more of the user's own settings for it.
+    /// A clone of a repository on GitHub; `forge` is added to the user's own settings for it.
     fn new(forge: &str) -> Self {
         let simulator = Simulator::start();
         simulator.add_repo("acme", "widgets");
@@ -51,7 +51,7 @@ impl Hub {
         (ended.code, document)
     }
 
-    /// The kind of the error, after no run has begun.
+    /// The exit code and the kind of the error; no run may have begun.
     fn refused(&self, token: Option<&str>) -> (Option<i32>, String) {
         let (code, document) = self.spawn(token, &[]);
         assert_eq!(document["schema"], "drive.error/1", "{document:#}");
@@ -88,7 +88,7 @@ fn a_run_that_could_not_publish_does_not_begin() {
         (code, text(&document["kind"])),
         (Some(3), "forgeReadOnly".to_owned())
     );
-    // Whoever wants no pull request asks the forge nothing.
+    // Without a pull request, the forge is not contacted.
     hub.simulator.forget_requests();
     let (code, run) = hub.spawn(TOKEN, &["--no-pr"]);
     assert_eq!(code, Some(0), "{run:#}");
@@ -156,7 +156,7 @@ fn no_agent_reads_the_key_of_the_app() {
         ("statuses", "write"),
     ];
     hub.simulator.add_app(7, 8, "drive-app[bot]", &writes);
-    // In a folder that agents see: that of their own program.
+    // The key is in a folder that agents see: that of their own program.
     let key = hub.world.path("bin/app.pem");
     std::fs::write(&key, Simulator::app_key()).unwrap();
     let other = hub.world.path("bin/other.txt");

@@ -1,11 +1,11 @@
-//! State is for its owner only, whatever the umask says.
+//! Tests that only its owner can read the state, whatever the umask.
 
 use crate::spawn::support::{Ended, World};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// `drive` under a umask that takes nothing away.
+/// Runs `drive` with a umask of zero.
 fn drive_wide_open(world: &World, args: &[&str]) -> Ended {
     let output = world
         .command("sh")

@@ -1,4 +1,4 @@
-//! Crash recovery: the next command after `kill -9` cleans up first, and says so.
+//! Tests crash recovery: the next command after `kill -9` cleans up first, and reports that.
 
 use crate::spawn::deaths::{STUBBORN, kill};
 use crate::spawn::stops::{ended, signal};
@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use std::fs;
 use std::path::PathBuf;
 
-/// A world in which a spawn was killed while its agent worked; with the id of the run.
+/// A world in which a spawn was killed while its agent worked, with the id of the run.
 fn killed() -> (World, String) {
     let world = World::with_agent(STUBBORN);
     let mut child = world.start(&["spawn", "Work for ever"]);
@@ -77,7 +77,7 @@ fn a_sandbox_that_cannot_be_swept_is_named_by_every_command_until_it_can() {
     let id = the_run(&world);
     let left = world.sandboxes();
     let name = left[0].file_name().unwrap().to_str().unwrap();
-    // No ref for saved work can be made beside a file of that name.
+    // No ref for saved work can be created beside a file of that name.
     let in_the_way = world.path("repo/.git/refs/drive/kept");
     fs::write(&in_the_way, "").unwrap();
     let still_there = format!("warning: could not remove the left-over sandbox `{name}`: ");
@@ -161,7 +161,7 @@ fn a_sandbox_is_found_although_other_settings_name_another_place() {
     });
     kill(&mut child);
     let id = the_run(&world);
-    // As from another repository, whose settings say nothing of it.
+    // As from another repository, whose settings do not mention it.
     world.settings("");
     let ended = world.drive(&["doctor"]);
     assert_eq!(ended.stderr.lines().next(), Some(&*line_about(&id)));

@@ -1,4 +1,4 @@
-//! A spawn that was stopped, killed or used up its budget goes on.
+//! Tests resuming a spawn that was stopped, killed or used up its budget.
 
 use crate::spawn::deaths::kill;
 use crate::spawn::stops::{ended, signal};
@@ -106,7 +106,7 @@ fn a_spawn_that_was_kept_goes_on_too() {
     assert_eq!(world.sandboxes().len(), 1);
 }
 
-/// Says how many tokens it has used, and ends well once it finds what it wrote before.
+/// Reports its token usage, and ends successfully once it finds its earlier work.
 const EXPENSIVE: &str = r#"case "$*" in *--version*) echo '2.1.325 (Claude Code)'; exit 0;; esac
 read -r prompt
 echo '{"type":"system","subtype":"init","session_id":"s1","model":"m"}'
@@ -137,7 +137,7 @@ fn a_spawn_over_its_budget_goes_on_with_runs_extend() {
     let hint = text(&run["failure"]["hint"]);
     let command = format!("`drive runs extend {id} --tokens 1000000`");
     assert!(hint.contains(&command), "{hint}");
-    // It is a wait that a person ends, and not a failure.
+    // It counts as waiting for a person, not as a failure.
     assert_eq!(text(&run["status"]), "needsHuman");
     assert!(text(&run["waitingFor"]).ends_with(&command), "{run:#}");
     for args in [&["runs", "list"][..], &["runs", "show", &id]] {
@@ -146,7 +146,7 @@ fn a_spawn_over_its_budget_goes_on_with_runs_extend() {
         assert!(shown.contains(&command), "{shown}");
         assert!(!shown.contains("fail"), "{shown}");
     }
-    // Nothing was granted.
+    // No budget was granted.
     let refused = world.drive(&["runs", "resume", &id, "--json"]);
     assert_eq!(refused.failure(), (Some(1), "budgetExceeded".into()));
     let rounds = world.drive(&["runs", "extend", &id, "--rounds", "1", "--json"]);

@@ -1,4 +1,4 @@
-//! A value that is let through to an agent is seen nowhere else.
+//! Tests that a value which is passed to an agent appears nowhere else.
 
 use crate::spawn::support::{World, contents, text};
 
@@ -6,8 +6,8 @@ const SECRET: &str = "s3cr3t-Value-0123456789abcdef";
 
 #[test]
 fn a_secret_an_agent_prints_is_in_no_log_no_journal_no_answer_and_no_pull_request() {
-    // Once whole, once in two writes with a pause between them, once on the other stream, once at
-    // the very end without a line's end.
+    // Once whole, once in two writes with a pause between them, once on the other stream, and once
+    // at the very end without a line end.
     let world = World::with_agent(
         "echo \"the key is $MY_TOKEN, use it\"
 first=$(printf %s \"$MY_TOKEN\" | cut -c1-12); rest=$(printf %s \"$MY_TOKEN\" | cut -c13-)
@@ -162,7 +162,7 @@ fn a_task_that_holds_a_secret_is_refused_before_it_is_written_anywhere() {
 
 #[test]
 fn a_forge_token_that_an_agent_finds_somewhere_is_in_no_log() {
-    // It never had it by its environment.
+    // It was never in its environment.
     let world = World::with_agent("cat token.txt; rm token.txt; echo new > new.txt");
     world.shell(&format!(
         "cd repo && echo {SECRET} > token.txt && git add -A && git commit -qm oops"
@@ -180,7 +180,7 @@ fn a_forge_token_that_an_agent_finds_somewhere_is_in_no_log() {
     assert_nowhere(&world);
 }
 
-/// No file of the state directory holds the secret.
+/// Asserts that no file of the state directory contains the secret.
 fn assert_nowhere(world: &World) {
     for (path, bytes) in contents(&world.path("state")) {
         let found = bytes

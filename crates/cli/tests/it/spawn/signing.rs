@@ -1,4 +1,4 @@
-//! Commits are signed with the user's key, which no agent sees.
+//! Tests that commits are signed with the user's key, which no agent sees.
 
 use crate::spawn::support::{Ended, World, text, wait_for};
 use std::process::{Child, Stdio};
@@ -13,7 +13,7 @@ impl Drop for KeyAgent {
     }
 }
 
-/// The user's git signs with an ssh key.
+/// Makes the user's git sign with an ssh key.
 fn sign_by(world: &World, passphrase: &str) {
     world.shell(&format!(
         "mkdir home/.ssh && ssh-keygen -q -t ed25519 -N '{passphrase}' -C ann -f home/.ssh/id

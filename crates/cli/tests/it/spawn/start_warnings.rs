@@ -1,5 +1,5 @@
-//! What a person is told before a run starts: which forge its pull request will not reach, and which
-//! changes it will not contain.
+//! Tests the warnings before a run starts: the forge that its pull request will not reach, and
+//! changes that it will not contain.
 
 use crate::spawn::support::World;
 
@@ -14,7 +14,7 @@ fn warnings(stderr: &str) -> Vec<&str> {
         .collect()
 }
 
-/// A world whose remote is on GitHub, with a forge to be chosen by `kind`.
+/// A world whose remote is on GitHub, with a forge that is chosen by `kind`.
 fn on_github(kind: &str) -> World {
     let world = World::with_agent(WRITES_A_FILE);
     world.git("remote add origin https://github.com/acme/widgets.git");

@@ -1,4 +1,4 @@
-//! `drive runs stop`: a run is stopped from another terminal.
+//! Tests `drive runs stop`, which stops a run from another terminal.
 
 use crate::spawn::stops::ended;
 use crate::spawn::support::{World, text};
@@ -25,7 +25,7 @@ fn a_spawn_stopped_from_another_terminal_keeps_its_work_and_goes_on() {
     assert!(lines.contains(&saved.as_str()), "{stopped:?}");
     let next = format!("continue drive runs resume {id}");
     assert_eq!(lines.last(), Some(&next.as_str()), "{stopped:?}");
-    // The owner ended by itself, as after an interrupt: nothing signalled it.
+    // The owner ended by itself, like after an interrupt, and got no signal.
     let owner = ended(owner);
     let run = owner.run();
     assert_eq!(
@@ -80,7 +80,7 @@ fn a_failed_spawn_is_repeated_as_a_new_run_and_a_good_one_is_not() {
     let second = text(&run["runId"]);
     assert_ne!(second, first);
     assert_eq!(text(&run["task"]), "Write");
-    // The base is what the branch is now.
+    // The base is the current commit of the branch.
     assert_eq!(text(&run["baseSha"]), head);
     let again = world.drive(&["runs", "retry", &second, "--json"]);
     assert_eq!(again.failure(), (Some(2), "runNotRetryable".into()));

@@ -1,4 +1,4 @@
-//! Ends that somebody asked for: a person, a clock, a budget.
+//! Tests stops by a person, a timeout and a budget.
 
 use crate::spawn::support::{Ended, World, text, wait_for};
 use rustix::process::{Pid, Signal, kill_process};
@@ -14,7 +14,7 @@ pub(crate) fn ended(child: Child) -> Ended {
     Ended::from(child.wait_with_output().unwrap())
 }
 
-/// Until the first interrupt is in the journal of the newest run.
+/// Waits until the first interrupt is in the journal of the newest run.
 pub(crate) fn wait_for_cancel(world: &World) {
     wait_for("the first interrupt", || {
         let shown = world.drive(&["runs", "show", "--json"]).document();
@@ -55,7 +55,7 @@ fn a_run_that_was_started_to_outlive_its_terminal_does() {
     let world = World::with_agent(
         "echo half > half.txt; until [ -e go.txt ]; do sleep 0.05; done; rm go.txt",
     );
-    // A shell that ignores the signal makes its children do so too, as `nohup` does.
+    // A shell that ignores the signal makes its children ignore it too, like `nohup`.
     let mut command = world.command("sh");
     let drive = env!("CARGO_BIN_EXE_drive");
     command
@@ -77,7 +77,7 @@ fn a_run_that_was_started_to_outlive_its_terminal_does() {
 
 #[test]
 fn two_interrupts_end_it_at_once_and_still_keep_the_work() {
-    // It would outlive any grace that a person waits for.
+    // It would outlive any grace period that a person accepts.
     let world =
         World::with_agent("trap '' TERM INT; echo half > half.txt; while :; do sleep 300; done");
     let child = world.start(&["spawn", "Work long", "--json"]);
@@ -180,7 +180,7 @@ fn a_clock_that_ran_out_is_named_with_the_setting_that_moves_it_and_the_work_is_
     ];
     for (script, message, hint) in clocks {
         let world = World::with_agent(&format!("echo half > half.txt; {script}"));
-        // Both are far from what either agent needs to be ended by the other.
+        // Both are far from the limit that ends the other agent.
         let limits = if script.starts_with("sleep") {
             ["--idle-timeout", "1s", "--total-timeout", "1h"]
         } else {
@@ -204,7 +204,7 @@ fn a_clock_that_ran_out_is_named_with_the_setting_that_moves_it_and_the_work_is_
     }
 }
 
-/// Says how many tokens it has used, as the recorded streams do.
+/// Reports its token usage like the recorded streams.
 const EXPENSIVE_CLAUDE: &str = r#"case "$*" in *--version*) echo '2.1.325 (Claude Code)'; exit 0;; esac
 read -r prompt
 echo half > half.txt
@@ -236,7 +236,7 @@ fn an_agent_that_passes_its_budget_is_stopped_and_its_work_kept() {
     world.assert_nothing_is_left();
 }
 
-/// Whether a process catches interrupts by now.
+/// Whether a process catches interrupts now.
 fn catches_interrupts(child: &Child) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));

@@ -1,5 +1,5 @@
-//! A world of its own for each test: a home, a state directory, a repository, agents; and proof
-//! that nobody survived.
+//! A separate world for each test: a home, a state directory, a repository, agents; and a check
+//! that no process survives.
 
 use serde_json::Value;
 use std::fs;
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-/// No wait of a test is longer; reaching it is a failure.
+/// The maximum wait of a test; reaching it is a failure.
 const HANG: Duration = Duration::from_secs(120);
 
-/// A home, a repository with two files on `main`, and an agent called `script`.
+/// A home, a repository with two files on `main`, and an agent named `script`.
 pub(crate) struct World {
     folder: TempDir,
 }
 
-/// What one call did.
+/// The result of one call.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -60,7 +60,7 @@ impl World {
         path
     }
 
-    /// Writes the user's settings: the agent `script`, the local forge, and these besides.
+    /// Writes the user's settings: the agent `script`, the local forge, and these additional ones.
     pub(crate) fn settings(&self, more: &str) {
         self.all_settings(&format!(
             "[spawn]\nagent = \"script\"\n[forge]\nkind = \"local\"\n[agents.script]\nkind = \"command\"\ncommand = [{:?}]\n{more}\n",
@@ -68,14 +68,14 @@ impl World {
         ));
     }
 
-    /// Writes the user's settings in full.
+    /// Writes the user's complete settings.
     pub(crate) fn all_settings(&self, text: &str) {
         let folder = self.path("home/.config/infinite-improbability-drive");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("config.toml"), text).unwrap();
     }
 
-    /// A command with nothing of the real environment.
+    /// A command with an empty environment.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command
@@ -89,7 +89,7 @@ impl World {
         command
     }
 
-    /// `drive` in the repository, not yet started.
+    /// A command that runs `drive` in the repository.
     pub(crate) fn drive_command(&self, args: &[&str]) -> Command {
         let mut command = self.command(env!("CARGO_BIN_EXE_drive"));
         command.args(args).current_dir(self.path("repo"));
@@ -101,9 +101,9 @@ impl World {
         Ended::from(self.drive_command(args).output().unwrap())
     }
 
-    /// Starts `drive` with both streams caught.
+    /// Starts `drive` with both streams captured.
     pub(crate) fn start(&self, args: &[&str]) -> Child {
-        // Who starts the tests under `nohup` has them ignore a signal, and that would be handed down.
+        // If the tests run under `nohup`, they ignore a signal, and their children would inherit that.
         self.command("env")
             .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_drive")])
             .args(args)
@@ -114,13 +114,13 @@ impl World {
             .unwrap()
     }
 
-    /// Runs `drive spawn --json` and takes its document, which the published schema accepts.
+    /// Runs `drive spawn --json` and returns its document, checked against the published schema.
     pub(crate) fn spawn(&self, args: &[&str]) -> (Option<i32>, Value) {
         let ended = self.drive(&[&["spawn", "--json"], args].concat());
         (ended.code, ended.run())
     }
 
-    /// A shell script at the world's folder that must succeed; what it printed.
+    /// Runs a shell script in the world's folder, which must succeed; returns its output.
     pub(crate) fn shell(&self, script: &str) -> String {
         let output = self
             .command("sh")
@@ -136,24 +136,24 @@ impl World {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    /// Git in the repository; what it printed.
+    /// Runs git in the repository; returns its output.
     pub(crate) fn git(&self, args: &str) -> String {
         self.shell(&format!("git -C repo {args}"))
     }
 
-    /// The branches drive made.
+    /// The branches that drive created.
     pub(crate) fn branches(&self) -> Vec<String> {
         let text = self.git("for-each-ref --format='%(refname:short)' refs/heads/drive");
         text.lines().map(str::to_owned).collect()
     }
 
-    /// The files of a branch or another ref, one name after the other.
+    /// The files of a branch or another ref, one name per line.
     pub(crate) fn files(&self, revision: &str) -> String {
         self.git(&format!("ls-tree -r --name-only {revision}"))
             .replace('\n', " ")
     }
 
-    /// No process, no pin, no sandbox: whatever happened, only work stays.
+    /// Asserts that no process, pin or sandbox remains: only work may remain.
     pub(crate) fn assert_nothing_is_left(&self) {
         assert_eq!(self.survivors(), Vec::<String>::new());
         assert_eq!(self.sandboxes(), Vec::<PathBuf>::new());
@@ -162,7 +162,7 @@ impl World {
         assert_eq!(self.git("symbolic-ref HEAD"), "refs/heads/main");
     }
 
-    /// The folders of sandboxes that are there.
+    /// The folders of existing sandboxes.
     pub(crate) fn sandboxes(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.path("state/sandboxes"));
         entries
@@ -174,7 +174,7 @@ impl World {
             .collect()
     }
 
-    /// The first sandbox that holds this file, waited for.
+    /// Waits for the first sandbox that contains this file.
     pub(crate) fn wait_for_file(&self, name: &str) -> PathBuf {
         let find = || {
             let sandboxes = self.sandboxes().into_iter();
@@ -186,8 +186,8 @@ impl World {
         find().unwrap()
     }
 
-    /// Processes that carry this world in their environment or work in it. What was just killed
-    /// may take a moment to be gone.
+    /// Processes with this world in their environment, or that work in it. A process that was just
+    /// killed may need a moment to end.
     pub(crate) fn survivors(&self) -> Vec<String> {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
@@ -218,7 +218,7 @@ impl World {
 }
 
 impl Ended {
-    /// The one document on standard output, which its published schema accepts.
+    /// The one document on standard output, checked against its published schema.
     pub(crate) fn document(&self) -> Value {
         eprintln!("{}", self.stderr);
         crate::document::read(&self.stdout)
@@ -231,7 +231,7 @@ impl Ended {
         document
     }
 
-    /// Exit code and kind of the failure, of whatever document there is.
+    /// The exit code and the kind of the failure, in any document.
     pub(crate) fn failure(&self) -> (Option<i32>, String) {
         (self.code, text(&self.document()["failure"]["kind"]))
     }
@@ -247,12 +247,12 @@ impl From<Output> for Ended {
     }
 }
 
-/// A string of a document; empty where there is none.
+/// A string of a document; empty if it is missing.
 pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 pub(crate) fn wait_for(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + HANG;
     while !is_so() {

@@ -1,5 +1,4 @@
-//! A state directory or a repository that is not as it should be: a clear error or a clear word, and
-//! nothing is lost.
+//! Tests unusual state directories and repositories: a clear error or message, and nothing is lost.
 
 use crate::spawn::agents::{COMMIT, warnings};
 use crate::spawn::support::{World, text};
@@ -8,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 
-/// Where SQLite has the number of a database's format.
+/// The offset at which SQLite stores a database's format number.
 const USER_VERSION: u64 = 60;
 const WRITES_A_FILE: &str = "echo new > new.txt";
 
@@ -53,7 +52,7 @@ fn an_agent_commits_by_itself_where_refs_are_in_tables() {
 #[test]
 fn a_state_directory_that_cannot_be_written_is_named_before_anything_is_made() {
     let world = World::with_agent(WRITES_A_FILE);
-    // Of another user, as a folder that somebody else's program made is.
+    // The folder belongs to another user, as if another user's program had created it.
     let state = world.path("state");
     fs::create_dir(&state).unwrap();
     fs::set_permissions(&state, fs::Permissions::from_mode(0o555)).unwrap();
@@ -79,7 +78,7 @@ fn a_state_directory_that_cannot_be_written_is_named_before_anything_is_made() {
     assert_eq!(world.branches(), Vec::<String>::new());
 }
 
-/// A disk of its own for the state directory, of this size at first.
+/// A disk for the state directory, with this initial size.
 struct Disk(std::path::PathBuf);
 
 impl Disk {
@@ -114,7 +113,7 @@ fn an_agent_that_fills_the_disk_is_named_and_its_work_is_kept_once_there_is_room
     let hint = text(&ended.document()["failure"]["hint"]);
     assert_eq!(hint, "free some space, then run the command again");
     assert_eq!(world.survivors(), Vec::<String>::new());
-    // As long as it is full, that is what is said, and nothing is touched.
+    // While it is full, that is reported, and nothing is changed.
     let full = world.drive(&["runs", "list"]);
     assert!(
         full.stderr

@@ -1,4 +1,4 @@
-//! An agent that waits is seen to wait: it is shown, it is in the journal, and it ends by a rule.
+//! Tests an agent that waits: the wait is shown, is in the journal, and ends by a rule.
 
 use crate::spawn::stops::{ended, signal};
 use crate::spawn::support::{Ended, World, text};
@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 
-/// A claude that has read its prompt, left half of its work, and now says this.
+/// A claude that has read its prompt, left half of its work, and now prints this.
 fn claude(says: &str, settings: &str) -> World {
     let world = World::with_agent("");
     let script = format!(
@@ -28,7 +28,7 @@ fn spawn(world: &World, limits: &[&str]) -> Ended {
     world.drive(&[&args[..], limits].concat())
 }
 
-/// Waits and permissions of the journal, in order.
+/// Waits and permissions in the journal, in order.
 fn noted(world: &World) -> Vec<Value> {
     let shown = world.drive(&["runs", "show", "--json"]).document();
     let entries = shown["journal"].as_array().cloned().unwrap_or_default();
@@ -122,7 +122,7 @@ exit 1"#,
         let shown = world.drive(&["runs", command]).stdout;
         assert!(shown.contains(wait), "{shown}");
     }
-    // Stopped while it waits for its model, the work is as safe as after any other stop.
+    // If it is stopped while it waits for its model, the work is as safe as after any other stop.
     signal(&child, Signal::INT);
     progress.for_each(drop);
     let ended = ended(child);
@@ -156,7 +156,7 @@ exit 1"#,
     assert_work_is_kept(&world, &run);
 }
 
-/// Asks for one address after the other, and says at the end what it was told.
+/// Requests one address after the other, and finally prints the answers.
 const ASKS: &str = r#"ask() {
   echo '{"type":"control_request","request_id":"q'$1'","request":{"subtype":"can_use_tool","tool_name":"WebFetch","input":{"url":"https://'$1'.example/"}}}'
   read -r answer

@@ -1,15 +1,15 @@
-//! Agents that go for git itself: its refs, its head, its index, the folder they work in.
+//! Tests agents that attack git itself: its refs, its head, its index, their working folder.
 
 use crate::spawn::agents::{COMMIT, flown, flown_with, warnings};
 use crate::spawn::support::{PATH, World, text};
 
-/// Nothing of the kernel's keeps it from git's own files.
+/// Disables the kernel's protection of git's own files.
 const UNCONFINED: &str = "[sandbox]\nisolation = \"off\"\n";
 
 #[test]
 fn one_that_deletes_its_whole_folder_has_a_commit_that_says_so() {
     let script = "cd /; rm -rf \"$OLDPWD\" 2> /dev/null; true";
-    // Where the kernel holds it, the empty folder is out of its reach.
+    // If the kernel confines it, it cannot reach the empty folder.
     let (confined, code, run) = flown(script);
     assert_eq!(code, Some(0), "{run:#}");
     assert_eq!(confined.files("mine"), "");
@@ -47,7 +47,7 @@ fn one_that_adds_a_repository_of_its_own_has_its_files_committed_and_is_told() {
         assert_eq!(world.git("show mine:app/work.txt"), "precious");
         let warnings = warnings(&run);
         assert!(
-            warnings.contains("`app` was a repository of its own"),
+            warnings.contains("`app` was a nested repository"),
             "{run:#}"
         );
         assert_eq!(world.sandboxes().len(), 0, "{run:#}");
@@ -169,7 +169,7 @@ fn one_that_ends_on_an_unrelated_history_has_it_left_alone_and_named() {
     assert_eq!(world.git(&format!("log --format=%s {kept}^1")), "Unrelated");
 }
 
-/// Goes for everything that its own repository names of the user's.
+/// Attacks everything of the user that its own repository names.
 const GREEDY: &str = "git update-ref refs/heads/main $(git commit-tree -m evil HEAD^{tree} -p HEAD)
 git update-ref -d refs/heads/side; git branch idea; git tag v1; git stash list
 git config --local remote.origin.url evil; git config --local core.hooksPath evil
@@ -190,7 +190,7 @@ fn one_that_moves_branches_makes_some_and_changes_settings_does_so_in_its_own_re
         world.git("branch -D mine");
         let after = (world.git(refs), world.git("config --local --list"));
         assert_eq!(after, before, "{settings}");
-        // What it committed elsewhere is saved.
+        // Its commits elsewhere are saved.
         let kept = text(&run["kept"][0]);
         let saved = world.git(&format!("log --format=%s {kept}"));
         assert!(saved.contains("evil"), "{saved}");

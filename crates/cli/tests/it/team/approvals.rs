@@ -1,4 +1,4 @@
-//! What an approval is worth, and what becomes of a pull request that has it.
+//! Tests when an approval counts, and what happens to an approved pull request.
 
 use crate::stage::{APPROVES, PRIMARY, REVIEWER, ended};
 use crate::team::arena::{Arena, on_both_forges};
@@ -8,7 +8,7 @@ on_both_forges!(
     what_a_person_wrote_in_the_description_stays,
 );
 
-/// An approval once outlived the commit it was given for.
+/// A regression test: an approval outlived its commit.
 fn a_late_comment_makes_the_reviewers_look_again(arena: Arena) {
     arena.cast(PRIMARY, &arena.waits_in("GeneralPolish", APPROVES));
     let team = arena.stage.start(&["spawn-team", "Greet people by name"]);

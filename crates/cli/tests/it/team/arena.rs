@@ -1,5 +1,5 @@
-//! The same stage on either forge, with scripts or the real CLIs as agents, so that a case is told
-//! once and holds on all.
+//! The same stage on either forge, with scripts or the real CLIs as agents, so that each case is
+//! written once.
 
 pub(crate) use crate::stage::until;
 use crate::stage::{Ended, Stage, said};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub(crate) const REPO: &str = "acme/widgets";
 
-/// A stage, and the forge its pull requests are on.
+/// A stage, and the forge with its pull requests.
 pub(crate) struct Arena {
     pub(crate) stage: Stage,
     pub(crate) simulator: Option<Simulator>,
@@ -33,17 +33,17 @@ pub(crate) struct Arena {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) body: String,
-    /// Whether people are asked to look.
+    /// Whether it is ready for review.
     pub(crate) is_ready: bool,
     pub(crate) is_merged: bool,
     /// Every text on it without hidden lines and without the summary, oldest first.
     pub(crate) texts: Vec<String>,
-    /// What the summary says of each domain that was reviewed.
+    /// The summary's row for each reviewed domain.
     pub(crate) rows: Vec<String>,
 }
 
 impl Seen {
-    /// Takes the summary out of the texts. There is one.
+    /// Removes the only summary from the texts.
     fn without_summary(mut self) -> Self {
         let is_summary = |text: &String| text.contains("\n| review | commit | reviews |\n");
         let (summaries, texts) = self.texts.into_iter().partition(is_summary);
@@ -57,7 +57,7 @@ impl Seen {
     }
 }
 
-/// Tells each case for the local forge and for the simulated GitHub.
+/// Generates a test of each case for the local forge and for the simulated GitHub.
 macro_rules! on_both_forges {
     ($($case:ident),+ $(,)?) => {
         mod local {
@@ -79,7 +79,7 @@ impl Arena {
         Self::of_scripts(Hub::Simulated)
     }
 
-    /// Scripts that are still to be written.
+    /// A stage whose scripts are written later.
     fn of_scripts(hub: Hub) -> Self {
         let (simulator, settings) = simulator_of(hub);
         let stage = match &simulator {
@@ -100,7 +100,7 @@ impl Arena {
         self.simulator.is_some()
     }
 
-    /// Ann may write, mallory may only read.
+    /// Adds ann, who may write, and mallory, who may only read.
     pub(crate) fn admits_people(&self) {
         match &self.simulator {
             None => {
@@ -115,7 +115,7 @@ impl Arena {
         }
     }
 
-    /// The primary and the reviewer, as the settings call them.
+    /// The names of the primary and the reviewer in the settings.
     pub(crate) fn names(&self) -> (&'static str, &'static str) {
         match &self.real {
             None => ("primary", "reviewer"),
@@ -139,7 +139,7 @@ impl Arena {
         self.stage.script("reviewer", reviewer);
     }
 
-    /// The same run, and GitHub was spoken to as it wants to be.
+    /// Returns the result after checking that GitHub's rules were respected.
     pub(crate) fn checked(&self, ended: Ended) -> Ended {
         if let Some(simulator) = &self.simulator {
             assert_eq!(simulator.violations(), Vec::<String>::new());
@@ -147,7 +147,7 @@ impl Arena {
         ended
     }
 
-    /// The pull request, if it is open by now.
+    /// The pull request, if it is open already.
     pub(crate) fn look(&self) -> Option<Seen> {
         match &self.simulator {
             None => {
@@ -191,7 +191,7 @@ impl Arena {
         self.look().expect("a pull request")
     }
 
-    /// A person comments in the conversation.
+    /// Posts a person's comment in the conversation.
     pub(crate) fn comment(&self, who: &str, words: &str) {
         match &self.simulator {
             None => {
@@ -205,7 +205,7 @@ impl Arena {
         }
     }
 
-    /// A person comments on a line of the diff.
+    /// Posts a person's comment on a line of the diff.
     pub(crate) fn comment_on_line(&self, who: &str, file: &str, line: u64, words: &str) {
         match &self.simulator {
             None => {
@@ -221,7 +221,7 @@ impl Arena {
         }
     }
 
-    /// A person rewrites the description.
+    /// Rewrites the description as a person.
     pub(crate) fn rewrite_body(&self, rewrite: &dyn Fn(&str) -> String) {
         match &self.simulator {
             None => {
@@ -234,7 +234,7 @@ impl Arena {
         }
     }
 
-    /// Somebody commits to the base.
+    /// Commits to the base as another person.
     pub(crate) fn commit_to_base(&self, file: &str, words: &str) -> String {
         match &self.simulator {
             None => {
@@ -252,13 +252,13 @@ impl Arena {
         self.simulator.as_ref().unwrap().statuses(REPO, sha)
     }
 
-    /// Somebody is faster than the next merge on GitHub.
+    /// Another person commits to the base just before the next merge on GitHub.
     pub(crate) fn overtake_merge(&self, file: &str, words: &str) {
         let simulator = self.simulator.as_ref().unwrap();
         simulator.overtake_next_merge(REPO, file, words);
     }
 
-    /// A commit, or a file of one, on the branch that the pull request is about.
+    /// A commit of the pull request's branch, or a file in one.
     pub(crate) fn published(&self, revision: &str) -> String {
         match &self.simulator {
             None => self.stage.git(&["show", "-s", "--format=%H", revision]),
@@ -270,7 +270,7 @@ impl Arena {
         }
     }
 
-    /// Waits in the given domain until [`go`](Self::go), then does as the script says.
+    /// Waits in the given domain until [`go`](Self::go), then runs the script.
     pub(crate) fn waits_in(&self, domain: &str, then: &str) -> String {
         let go = self.stage.path("agents/go");
         format!(
@@ -279,7 +279,7 @@ impl Arena {
         )
     }
 
-    /// Until the pull request is open, which is before the first review.
+    /// Waits until the pull request is open, which is before the first review.
     pub(crate) fn until_open(&self) {
         until("the pull request", || self.look().is_some());
     }
@@ -292,7 +292,7 @@ impl Arena {
         fs::write(go, "").unwrap();
     }
 
-    /// Whether the thread of a remark is resolved.
+    /// Whether the thread of an inline comment is resolved.
     pub(crate) fn is_resolved(&self, remark: &Value) -> bool {
         let comment = CommentRef {
             surface: Surface::Inline,

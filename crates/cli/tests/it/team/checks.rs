@@ -1,4 +1,4 @@
-//! Checks of a whole run over HTTP: what fails, what never ends, what nobody reports, and drive's own.
+//! Tests checks in a whole run over HTTP: failing ones, endless ones, missing ones, and drive's own.
 
 use crate::stage::{APPROVES, PRIMARY, TASK, ended, until};
 use crate::team::arena::{Arena, REPO};
@@ -19,7 +19,7 @@ fn said(arena: &Arena) -> String {
     hub(arena).conversation(REPO, 1).join("\n---\n")
 }
 
-/// A team that may merge, where pending checks are waited for so long.
+/// A team that may merge, with this timeout for pending checks.
 fn merging(timeout: &str) -> (Arena, Child) {
     let arena = Arena::simulated();
     let path = arena.stage.path("repo/drive.toml");

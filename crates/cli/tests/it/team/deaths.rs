@@ -1,4 +1,4 @@
-//! A drive that is killed in the middle of a team's work.
+//! Tests a drive that is killed in the middle of a team's work.
 
 use crate::stage::{APPROVES, PRIMARY};
 use crate::team::arena::{Arena, on_both_forges, until};
@@ -7,7 +7,7 @@ use std::fs;
 
 on_both_forges!(a_killed_team_is_brought_to_its_end_by_the_next_command);
 
-/// Whether anything still works in the sandbox of this world.
+/// Whether any process still works in the sandbox of this world.
 fn lives(arena: &Arena) -> bool {
     let sandboxes = arena.stage.path("home");
     fs::read_dir("/proc").unwrap().flatten().any(|entry| {
@@ -17,7 +17,7 @@ fn lives(arena: &Arena) -> bool {
 }
 
 fn a_killed_team_is_brought_to_its_end_by_the_next_command(arena: Arena) {
-    // The reviewer would wait for ever.
+    // The reviewer would wait forever.
     arena.cast(PRIMARY, &arena.waits_in("", APPROVES));
     let args = ["spawn-team", "Greet people by name", "--mode", "pingpong"];
     let mut team = arena.stage.start(&args);
@@ -36,7 +36,7 @@ fn a_killed_team_is_brought_to_its_end_by_the_next_command(arena: Arena) {
         (&json!("failed"), &json!("ownerLost"), &json!(null)),
         "{shown:?}"
     );
-    // What was done is on its branch, and the pull request is where it was.
+    // The finished work is on its branch, and the pull request is unchanged.
     assert_eq!(
         arena
             .stage

@@ -1,4 +1,4 @@
-//! Which domains review, and what counts of what they say, on either forge.
+//! Tests which domains review, and how their answers count, on either forge.
 
 use crate::stage::{APPROVES, Ended, PRIMARY, TASK};
 use crate::team::arena::{Arena, on_both_forges};
@@ -15,7 +15,7 @@ on_both_forges!(
 
 const OWN: &str = "domains = [\"Correctness\", \"ScreenReaders\"]";
 
-/// Sets something in `[review]`.
+/// Adds a line to `[review]`.
 fn settle(arena: &Arena, line: &str) {
     let path = arena.stage.path("repo/drive.toml");
     let settings = fs::read_to_string(&path).unwrap();
@@ -24,7 +24,7 @@ fn settle(arena: &Arena, line: &str) {
     fs::write(path, changed).unwrap();
 }
 
-/// The reviewer of this domain says this while the file was not fixed; all others approve.
+/// The reviewer of this domain gives this answer until the file is fixed; all others approve.
 fn answers_in(arena: &Arena, domain: &str, answer: &Value) -> String {
     arena.stage.script("says", &format!("{answer}\n"));
     let says = arena.stage.path("agents/says");
@@ -45,7 +45,7 @@ fn a_domain_of_the_projects_own_is_asked_its_file(arena: Arena) {
     fs::create_dir_all(&prompts).unwrap();
     let asked = "Look for pictures without a text.";
     fs::write(prompts.join("domain-ScreenReaders.md"), asked).unwrap();
-    // Only the reviewer of that domain is asked it, and approves because it is.
+    // Only the reviewer of that domain is asked this, and approves because of it.
     let reviewer = format!(
         "prompt=$(cat)\nis_asked=no\ncase \"$prompt\" in *'{asked}'*) is_asked=yes;; esac\n\
          case \"$DRIVE_DOMAIN/$is_asked\" in ScreenReaders/yes | Correctness/no)\n\

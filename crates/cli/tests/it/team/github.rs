@@ -1,4 +1,4 @@
-//! What only GitHub does to a team.
+//! Tests behaviour of GitHub that no other forge has, for a team.
 
 use crate::stage::{APPROVES, PRIMARY};
 use crate::team::arena::{Arena, REPO};

@@ -1,4 +1,4 @@
-//! People and checks are heard before a team merges, over HTTP.
+//! Tests that a team takes account of people and checks before it merges, over HTTP.
 
 use crate::stage::{APPROVES, PRIMARY, TASK};
 use crate::team::arena::{Arena, REPO, until};
@@ -16,7 +16,7 @@ fn conversation(arena: &Arena) -> String {
     hub(arena).conversation(REPO, 1).join("\n---\n")
 }
 
-/// A team that is about to merge: what would be merged is being verified.
+/// A team that is about to merge: the merge is being verified.
 fn in_verification() -> (Arena, Child) {
     let arena = Arena::simulated();
     rule_that_waits(&arena);
@@ -29,7 +29,7 @@ fn in_verification() -> (Arena, Child) {
 
 const PASSES: &str = "compile = [\"true\"]\ntargeted_tests = [\"grep\", \"two\", \"greet.txt\"]";
 
-/// It was merged past once.
+/// A regression test: the request for changes was ignored.
 #[test]
 fn a_standing_request_for_changes_keeps_a_team_from_merging() {
     let (arena, team) = in_verification();
@@ -97,7 +97,7 @@ fn a_failed_check_is_fixed_before_a_team_merges() {
     arena.go();
     let fixed = || hub(&arena).pull_requests(REPO)[0].head_sha.clone();
     until("the fix", || fixed() != head);
-    // The check that the commit before had is waited for.
+    // The check that the previous commit had is awaited.
     let passed = SimCheckRun::ended("build", "success");
     hub(&arena).set_check_run(REPO, &fixed(), &passed);
     let ended = arena.checked(crate::stage::ended(team));
@@ -111,7 +111,7 @@ fn a_failed_check_is_fixed_before_a_team_merges() {
 fn a_pull_request_that_cannot_be_read_is_not_merged_until_it_was() {
     let (arena, team) = in_verification();
     hub(&arena).comment(REPO, "ann", 1, "STOP: say hello first.");
-    // As often as one reading tries.
+    // This is the number of attempts of one reading.
     hub(&arena).inject(Fault {
         method: "GET",
         path: "/issues/1/comments".to_owned(),
@@ -131,7 +131,7 @@ fn a_pull_request_that_cannot_be_read_is_not_merged_until_it_was() {
 #[test]
 fn a_stop_between_the_last_reading_and_the_merge_stops_it() {
     let (arena, team) = in_verification();
-    // What a merge reads of the repository comes after everything that people wrote was read.
+    // The merge reads the repository after all comments were read.
     hub(&arena).comment_before(
         ("GET", "/repos/acme/widgets"),
         (REPO, "ann", 1),

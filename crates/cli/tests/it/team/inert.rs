@@ -1,10 +1,11 @@
-//! What agents write acts on no forge: in the title, the description, reviews, findings, replies and
-//! commit messages, drive's and their own.
+//! Tests that texts of agents trigger no actions on a forge: in the title, the description,
+//! reviews, findings, replies and commit messages, drive's and their own.
 
 use crate::stage::TASK;
 use crate::team::arena::{Arena, REPO, on_both_forges};
 
-/// A namer, a coder that commits by itself, and a fixer that answers, all with what would act.
+/// A namer, a coder that commits by itself, and a fixer that answers, all with texts that would
+/// trigger actions.
 const PRIMARY: &str = r#"
 prompt=$(cat)
 act='Ask @mallory, fixes #12 [skip ci]'
@@ -79,7 +80,7 @@ fn nothing_that_agents_write_acts_on_the_forge(arena: Arena) {
         .filter(|text| text.contains(INERT))
         .count();
     assert!(found > replies.len(), "findings: {:?}", seen.texts);
-    // Its own marks are where drive put them, so that drive still finds its parts.
+    // Drive's own markers are where drive put them, so that it still finds its parts.
     assert_eq!(
         seen.body.matches("<!-- drive-part-end:").count(),
         2,

@@ -1,4 +1,4 @@
-//! Lock files of git that a killed process left.
+//! Tests lock files of git that a killed process left.
 
 use crate::stage::{PRIMARY, REVIEWER, Stage};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What a reviewer suggests, what existed before, and what became of it, on either forge.
+//! Tests what happens to a reviewer's suggestions and to findings that existed before, on either forge.
 
 use crate::stage::{APPROVES, PRIMARY};
 use crate::team::arena::{Arena, REPO, on_both_forges};

@@ -1,4 +1,4 @@
-//! Others push while the team works: to its branch, or to the one it goes to.
+//! Tests pushes of others while the team works: to its branch, or to its base.
 
 use crate::stage::{APPROVES, Ended, PRIMARY, TASK, ended};
 use crate::team::arena::{Arena, REPO, on_both_forges, until};
@@ -11,7 +11,7 @@ on_both_forges!(
     a_base_that_only_went_on_is_left_alone,
 );
 
-/// Lets the base move while the reviewer looks, and sees how it ends.
+/// Moves the base while the reviewer works, and returns how the team ends.
 fn flown(arena: &Arena, primary: &str, file: &str) -> Ended {
     arena.cast(primary, &arena.waits_in("", APPROVES));
     let args = ["spawn-team", TASK, "--mode", "pingpong"];
@@ -23,7 +23,7 @@ fn flown(arena: &Arena, primary: &str, file: &str) -> Ended {
 }
 
 fn a_conflict_that_stays_is_shown_to_a_person_and_no_marker_is_pushed(arena: Arena) {
-    // It says it did, and did nothing.
+    // It claims that it did it, and did nothing.
     let lazy = PRIMARY.replace("fixer)", "fixer) exit;; nobody)");
     let ended = flown(&arena, &lazy, "greet.txt");
     assert_eq!(ended.code, Some(1));
@@ -56,7 +56,7 @@ fn a_base_that_only_went_on_is_left_alone(arena: Arena) {
     assert_eq!(ended.document["commits"].as_array().unwrap().len(), 1);
 }
 
-/// Whether a fixer is at work.
+/// Whether a fixer is working.
 fn is_fixing(arena: &Arena) -> bool {
     let runs = arena.stage.drive(&["runs", "list"]).document;
     let Some(run) = runs["runs"][0]["runId"].as_str() else {
@@ -68,7 +68,8 @@ fn is_fixing(arena: &Arena) -> bool {
     jobs.is_some_and(|jobs| jobs.iter().any(is_fixer))
 }
 
-/// A person comments, and pushes to the team's branch while the fixer works; its commit meets theirs.
+/// A person comments, and pushes to the team's branch while the fixer works; its commit is merged
+/// with theirs.
 fn pushed_to(file: &str, words: &str) -> (Arena, String, String) {
     let arena = Arena::simulated();
     let waits = arena.waits_in("TechnicalFeasibility", APPROVES);

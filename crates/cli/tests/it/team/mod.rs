@@ -1,5 +1,5 @@
-//! `drive spawn-team` as a user calls it: the real binary, real git, the local forge or a simulated
-//! GitHub, and scripts or the real CLIs as agents.
+//! Tests `drive spawn-team` as users run it: the real binary, real git, the local forge or a
+//! simulated GitHub, and scripts or the real CLIs as agents.
 
 mod approvals;
 mod arena;

@@ -1,4 +1,4 @@
-//! Names, prompts, what a mode needs, and settings that change a review.
+//! Tests names, prompts, the requirements of a mode, and settings that change a review.
 
 use crate::stage::{APPROVES, PRIMARY, Stage, TASK};
 use crate::team::arena::{Arena, on_both_forges};

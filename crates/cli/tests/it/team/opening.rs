@@ -1,4 +1,4 @@
-//! Where a case is played, and by whom.
+//! The forge and the agents of a test case.
 
 use crate::stage::{LOCAL, Stage};
 use crate::team::arena::{Arena, REPO};
@@ -10,24 +10,24 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// An agent that hangs is ended long before the test is.
+/// An agent that hangs is ended long before the test's own limit.
 const LIMITS: &str = "[spawn]\nidle_timeout = \"1m\"\ntotal_timeout = \"2m\"\n";
 
-/// Where a case is played.
+/// The forge of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hub {
     Local,
     Simulated,
 }
 
-/// Where a case is played, and by whom.
+/// The forge and the agents of a case.
 pub(crate) struct Opening {
     hub: Hub,
-    /// The reviewer beside claude, and where they are; `None` for scripts.
+    /// The reviewer beside claude, and the paths of the CLIs; `None` for scripts.
     real: Option<(Cli, AgentClis)>,
 }
 
-/// The real CLIs, the model behind them, and the home their logins come from.
+/// The real CLIs, their model, and the home with their logins.
 pub(crate) struct Real {
     pub(crate) reviewer: Cli,
     server: ModelServer,
@@ -39,7 +39,8 @@ impl Opening {
         Self { hub, real: None }
     }
 
-    /// Real claude, and this one as its reviewer. `None` where they cannot be had, after saying so.
+    /// Real claude, and this CLI as its reviewer. `None` if they are not available; a message about
+    /// that was printed.
     pub(crate) fn real(hub: Hub, reviewer: Cli) -> Option<Self> {
         let clis = AgentClis::installed_or_skip()?;
         Some(Self {
@@ -48,7 +49,7 @@ impl Opening {
         })
     }
 
-    /// Casts the agents. What is called a log is not for git.
+    /// Assigns the agents. Files named like logs are ignored by git.
     pub(crate) fn plays(self, play: impl Into<Play>) -> Arena {
         let play = play.into();
         let (simulator, forge) = simulator_of(self.hub);
@@ -57,7 +58,7 @@ impl Opening {
             None => (play_scripts(&play, &forge, origin.as_deref()), None),
             Some((reviewer, clis)) => {
                 let real = Real::start(&play, reviewer);
-                // Elsewhere another agent finds the names.
+                // In the other cases another agent chooses the names.
                 let namer = match (self.hub, reviewer) {
                     (Hub::Local, Cli::Codex) => Cli::Claude.name(),
                     (Hub::Local | Hub::Simulated, _) => "namer",
@@ -92,7 +93,7 @@ fn play_scripts(play: &Play, forge: &str, origin: Option<&str>) -> Stage {
     stage
 }
 
-/// A forge to play on, with its settings.
+/// The forge for a case, with its settings.
 pub(crate) fn simulator_of(hub: Hub) -> (Option<Simulator>, String) {
     match hub {
         Hub::Local => (None, LOCAL.to_owned()),
@@ -141,7 +142,7 @@ impl Real {
         }
     }
 
-    /// Claude, the reviewer, and this namer, with an environment that has nothing else.
+    /// Claude, the reviewer, and this namer, with an environment that contains nothing else.
     fn stage(
         &self,
         play: &Play,
@@ -170,12 +171,12 @@ impl Real {
         stage
     }
 
-    /// What a held reviewer waits for.
+    /// The file for which a delayed reviewer waits.
     pub(crate) fn go(&self) -> PathBuf {
         self.home.root().join("go")
     }
 
-    /// What reviewers were asked, oldest first.
+    /// The prompts of reviewers, oldest first.
     pub(crate) fn reviewer_prompts(&self) -> Vec<String> {
         let protocol = Some(self.reviewer.protocol());
         let turns = self.server.turns().into_iter();
@@ -184,7 +185,7 @@ impl Real {
         prompts.filter(|prompt| is_review(prompt)).collect()
     }
 
-    /// What the reviewer's tools answered to its model.
+    /// The results of the reviewer's tools, as its model got them.
     pub(crate) fn reviewer_saw(&self) -> String {
         let protocol = Some(self.reviewer.protocol());
         let turns = self.server.turns();

@@ -1,4 +1,4 @@
-//! People on the pull request while the team works, at any point and on any surface.
+//! Tests people who comment on the pull request while the team works, at any time and in any place.
 
 use crate::stage::{APPROVES, PRIMARY, TASK, ended};
 use crate::team::arena::{Arena, REPO, on_both_forges};

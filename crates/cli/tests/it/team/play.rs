@@ -1,5 +1,4 @@
-//! What the agents of a case do, told once: as scripts, and as what the model behind the real CLIs
-//! says.
+//! The behaviour of a case's agents, defined once: as scripts, and as answers of the model for the real CLIs.
 
 use crate::stage::PRIMARY;
 use drive_testkit::interop::Cli;
@@ -9,18 +8,18 @@ use drive_testkit::model_server::{
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// What the coder leaves in the folder but not in git, so that no other checkout could show it.
+/// Text that the coder leaves in the folder but not in git, so that no other checkout contains it.
 pub(crate) const NOTES: &str = "only in this folder";
 const APPROVED: &str = "```json\n{\"verdict\": \"approved\"}\n```";
 const APPROVE: &str = "echo '{\"verdict\": \"approved\"}'";
 const NAMES: &str =
     "```json\n{\"pr_title\": \"Greet by name\", \"branch_name\": \"greet-by-name\"}\n```";
-/// What a reviewer tries that may not change a thing.
+/// Commands of a reviewer that must not be able to change anything.
 const PRY: &str = "echo hacked > greet.txt; echo hacked > evil.txt; git branch evil";
 const KEEP_BOTH: &str = "printf 'theirs\\none\\n' > greet.txt";
 const THREE_LINES: &str = "printf 'one\\ntwo\\nthree\\n' > greet.txt";
 
-/// How a prompt of each kind begins, or what only it says.
+/// The beginning of each kind of prompt, or text that only it contains.
 mod asked {
     pub(super) const NAMES: &str = "Choose a title and a branch name";
     pub(super) const MERGE: &str = "Others changed the same lines";
@@ -32,47 +31,47 @@ mod asked {
     pub(super) const FIXED: &str = "+fixed";
 }
 
-/// Whether a prompt asks for a review.
+/// Whether a prompt requests a review.
 pub(crate) fn is_review(prompt: &str) -> bool {
     prompt.contains(asked::REVIEW) || prompt.contains(asked::REVIEW_DOMAIN)
 }
 
-/// A coder writes three lines; a fixer appends one, and resolves a conflict by keeping what both
-/// meant; a reviewer judges.
+/// The agents: a coder writes three lines; a fixer appends one, and resolves a conflict by keeping
+/// both sides; a reviewer judges.
 pub(crate) struct Play {
     pub(crate) reviewer: Judge,
-    /// The domain whose reviewer waits until it may go on; an empty one is the review of everything.
+    /// The domain whose reviewer waits until it may continue; an empty one is the review of everything.
     pub(crate) waits_in: Option<&'static str>,
     pub(crate) fixer: Fixer,
-    /// What the coder does besides, as a command.
+    /// An additional command of the coder.
     pub(crate) besides: &'static str,
-    /// Why the first finding does not hold, where an agent is asked to refute them.
+    /// Why the first finding is wrong, if an agent is asked to refute findings.
     pub(crate) refutes: Option<&'static str>,
 }
 
-/// What a fixer does.
+/// The behaviour of a fixer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fixer {
     Fixes,
-    /// Changes nothing, and says why.
+    /// Changes nothing, and explains why.
     Declines,
 }
 
-/// What a reviewer does.
+/// The behaviour of a reviewer.
 pub(crate) enum Judge {
     Approves,
-    /// Finds these until the change was fixed.
+    /// Reports these findings until the change was fixed.
     Finds(Vec<Value>),
-    /// Finds these in this domain until the change was fixed, and approves in all others. The review of
-    /// everything has no name.
+    /// Reports these findings in this domain until the change was fixed, and approves in all
+    /// others. The review of everything has no name.
     FindsIn(&'static str, Vec<Value>),
-    /// Says that this domain does not apply, and approves in all others.
+    /// Answers that this domain does not apply, and approves in all others.
     NotApplicableIn(&'static str),
-    /// Says this, whatever it sees.
+    /// Gives this answer, whatever it sees.
     Says(String),
     /// Ends without an answer in this domain, and approves in all others.
     CrashesIn(&'static str),
-    /// Approves what it sees, and tries to change it by whatever tools it has.
+    /// Approves what it sees, and tries to change it with all of its tools.
     Pries,
 }
 
@@ -139,7 +138,7 @@ impl Play {
             )
     }
 
-    /// The reviewer as a script, and the text that it shows.
+    /// The reviewer as a script, and the text that it prints.
     pub(crate) fn reviewer_script(&self, says: &Path, go: &Path) -> (String, String) {
         let (script, said) = match &self.reviewer {
             Judge::Approves => (APPROVE.to_owned(), String::new()),
@@ -183,7 +182,7 @@ impl Play {
         (format!("cat > /dev/null\n{refutes}{waits}{script}\n"), said)
     }
 
-    /// The model of all of them: it tells its agents apart by what they are asked.
+    /// The model of all agents, which distinguishes them by their prompts.
     pub(crate) fn model(&self, reviewer: Cli, go: &Path) -> Script {
         let fixes = match self.fixer {
             Fixer::Fixes => vec![
@@ -232,10 +231,10 @@ impl Play {
                 script = script.when(in_domain(domain), said(reviewer, &not_applicable()));
                 approved()
             }
-            // A CLI with an option for its answer asks for that once more.
+            // A CLI with an option for its answer requests it once more.
             Judge::Says(text) => vec![Turn::text(text), Turn::text(text)],
             Judge::CrashesIn(domain) => {
-                // An answer that no agent asks for again.
+                // An error for which no agent retries.
                 let broken = Turn::fault(Fault::status(400));
                 script = script.when(in_domain(domain), [broken]);
                 approved()
@@ -252,7 +251,7 @@ impl Play {
     }
 }
 
-/// How the model gives an answer: as its CLI's own option wants it, or as text.
+/// The turns with which the model gives an answer: through the CLI's own option, or as text.
 fn said(reviewer: Cli, answer: &Value) -> Vec<Turn> {
     match reviewer {
         Cli::Codex | Cli::Gemini => vec![Turn::text(block(answer))],
@@ -263,7 +262,7 @@ fn said(reviewer: Cli, answer: &Value) -> Vec<Turn> {
     }
 }
 
-/// The same with everything that its schema asks for.
+/// The answer with all fields that its schema requires.
 fn in_full(answer: &Value) -> Value {
     let mut full = json!({"analysis": "It must greet."});
     if answer["findings"].is_array() {
@@ -291,7 +290,7 @@ fn in_full(answer: &Value) -> Value {
     full
 }
 
-/// Looks at the work, and then tries to change it by each of its tools.
+/// Inspects the work, and then tries to change it with each of its tools.
 fn pries(reviewer: Cli) -> Vec<Turn> {
     match reviewer {
         Cli::Codex => vec![Turn::run("cat greet.txt notes.log"), Turn::run(PRY)],

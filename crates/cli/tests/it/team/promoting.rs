@@ -1,4 +1,4 @@
-//! `--auto-merge` merges what was approved and passes verification, and nothing else.
+//! Tests that `--auto-merge` merges only what was approved and passes verification.
 
 use crate::stage::{APPROVES, Ended, PRIMARY, TASK, ended};
 use crate::team::arena::{Arena, on_both_forges, until};
@@ -16,7 +16,7 @@ on_both_forges!(
     a_base_that_moves_during_the_verification_is_verified_against_anew,
 );
 
-/// A rule of the base for everything.
+/// Adds a rule for everything to the base.
 pub(super) fn rule(arena: &Arena, commands: &str) {
     let skip = if commands.contains("targeted_tests") {
         ""
@@ -39,7 +39,7 @@ fn state(arena: &Arena) -> PathBuf {
     arena.stage.home().join(state)
 }
 
-/// The reports that were kept, each with the verdict and the base it is about.
+/// The stored reports, each with its verdict and base.
 fn reports(arena: &Arena) -> Vec<(String, String)> {
     let kept = fs::read_dir(state(arena).join("verifications")).unwrap();
     let mut reports: Vec<Value> = kept
@@ -97,7 +97,7 @@ fn an_approved_pull_request_that_passes_is_merged_when_asked(arena: Arena) {
     assert!(workspaces(&arena).is_empty());
 }
 
-/// It was merged once although `drive verify` would have refused it.
+/// A regression test: it was merged although `drive verify` would have refused it.
 fn what_does_not_pass_verification_is_not_merged_in_any_mode(arena: Arena) {
     rule(&arena, "compile = [\"false\"]");
     arena.cast(PRIMARY, APPROVES);
@@ -165,9 +165,9 @@ fn the_rules_of_the_candidate_do_not_count(arena: Arena) {
     assert!(!arena.seen().is_merged);
 }
 
-/// Stages that last until [`Arena::go`], a minute at most.
+/// Stages that last until [`Arena::go`], at most a minute.
 pub(super) fn rule_that_waits(arena: &Arena) {
-    // A stage sees its workspace alone.
+    // A stage sees only its workspace.
     let waits = "n=0; while [ ! -e go ] && [ $n -lt 600 ]; do n=$((n + 1)); sleep 0.1; done";
     rule(
         arena,
@@ -175,11 +175,11 @@ pub(super) fn rule_that_waits(arena: &Arena) {
     );
 }
 
-/// Lets every verification go on until the team has ended.
+/// Lets every verification continue until the team has ended.
 pub(super) fn let_go(arena: &Arena, mut team: Child) -> Ended {
     while team.try_wait().unwrap().is_none() {
         for workspace in workspaces(arena) {
-            // One that is being made or removed is met again, or gone.
+            // A workspace that is being created or removed is found again in the next pass, or is gone.
             let _ = fs::write(workspace.join("go"), "");
         }
         sleep(Duration::from_millis(20));
@@ -204,7 +204,7 @@ fn a_base_that_moves_during_the_verification_is_verified_against_anew(arena: Are
     assert!(workspaces(&arena).is_empty());
 }
 
-/// Everything passes where there is no such file.
+/// Passes if this file is missing.
 const WITHOUT_BROKEN: &str =
     "targeted_tests = [\"sh\", \"-c\", \"test ! -e broken.txt && echo 1 passed\"]";
 
@@ -219,7 +219,7 @@ fn another_tree_that_landed_on_github_is_verified_at_once() {
     let warnings = ended.document["warnings"].to_string();
     let told = "differs from the verified tree; it was verified again and passed";
     assert!(warnings.contains(told), "{warnings}");
-    // Both what was meant to land and what landed.
+    // Both the intended and the landed commit.
     let landed = arena.published("main");
     assert_eq!(ended.document["mergedSha"], landed.as_str());
     assert_eq!(reports(&arena).len(), 2);
@@ -247,7 +247,7 @@ fn a_tree_that_landed_broken_on_github_is_said_with_the_command_that_reverts_it(
         "{:?}",
         seen.texts
     );
-    // Nothing on the head of the pull request is green any more.
+    // No status on the head of the pull request is green now.
     let head = ended.document["headSha"].as_str().unwrap();
     let states: Vec<String> = arena
         .statuses(head)
@@ -255,7 +255,7 @@ fn a_tree_that_landed_broken_on_github_is_said_with_the_command_that_reverts_it(
         .map(|(_, state)| state)
         .collect();
     assert_eq!(states, ["failure", "failure"]);
-    // The command does what it says: without the merge the base is the other's again.
+    // The command works: without the merge, the base is at the other person's commit again.
     arena
         .stage
         .git(&["checkout", "--quiet", "--detach", &landed]);
@@ -279,7 +279,7 @@ fn a_team_that_is_killed_while_it_verifies_merges_nothing_and_leaves_no_workspac
     until("the verification", || !workspaces(&arena).is_empty());
     team.kill().unwrap();
     team.wait().unwrap();
-    // Whoever verified for it sees that nobody waits any more, long before its stage would end.
+    // The verifier notices that nobody waits any more, long before its stage would end.
     until("the end of the verifier", || workspaces(&arena).is_empty());
     arena.go();
     let shown = arena.stage.drive(&["runs", "list"]);
@@ -292,7 +292,7 @@ fn a_team_that_is_killed_while_it_verifies_merges_nothing_and_leaves_no_workspac
 fn two_teams_that_merge_at_once_merge_only_what_passed_on_the_very_base() {
     let arena = Arena::local();
     rule_that_waits(&arena);
-    // Each adds a file of its own: what is on the base already needs no merge.
+    // Each adds its own file: a change that is on the base already needs no merge.
     let own = "coder) echo mine > \"$DRIVE_RUN_ID.txt\";";
     arena.cast(&PRIMARY.replace("coder)", own), APPROVES);
     let before = arena.published("main");

@@ -1,4 +1,4 @@
-//! A team that was stopped or killed goes on with `drive runs resume`.
+//! Tests `drive runs resume` for a team that was stopped or killed.
 
 use crate::stage::{APPROVES, Ended, PRIMARY, TASK, ended};
 use crate::team::arena::{Arena, on_both_forges, until};
@@ -19,7 +19,7 @@ fn interrupt(team: Child) -> Ended {
     ended(team)
 }
 
-/// A reviewer that says that it works, and then waits in this domain.
+/// A reviewer that reports that it works, and then waits in this domain.
 fn waiting(arena: &Arena, domain: &str) -> String {
     let at_work = arena.stage.path("agents/at-work");
     let mark = format!("if [ \"$DRIVE_DOMAIN\" = {domain:?} ]; then : > {at_work:?}; fi\n");
@@ -31,9 +31,9 @@ fn until_at_work(arena: &Arena) {
     until("the reviewer", || at_work.exists());
 }
 
-/// A team that is stopped in the review of this domain; its run's id.
+/// A team that is stopped during the review of this domain; returns its run's id.
 fn stopped(arena: &Arena, domain: &str) -> String {
-    // A reviewer can write nothing but its own answer where the kernel confines it.
+    // If the kernel confines a reviewer, it can write nothing but its own answer.
     arena.stage.unconfine();
     arena.cast(PRIMARY, &waiting(arena, domain));
     let team = arena.stage.start(&["spawn-team", TASK]);
@@ -69,7 +69,7 @@ fn a_stopped_team_goes_on_with_runs_resume(arena: Arena) {
         (Some(0), &json!("succeeded"), &json!("approved"), &json!(id)),
         "{resumed:?}"
     );
-    // The same pull request, with each review once: those that were given are not given again.
+    // It is the same pull request, with each review once: those that were given are not repeated.
     assert_eq!(run["prNumber"], 1);
     let after = arena.seen();
     assert!(!before.is_ready && after.is_ready);
@@ -92,7 +92,7 @@ fn a_stopped_teams_draft_pull_request_says_so(arena: Arena) {
     assert!(!seen.is_ready);
     let command = format!("`drive runs resume {id}`");
     assert_eq!(count(&seen.texts, &command), 1, "{:?}", seen.texts);
-    // It says so again when it is stopped again.
+    // It posts that again when it is stopped again.
     fs::remove_file(arena.stage.path("agents/at-work")).unwrap();
     let team = arena.stage.start(&["runs", "resume", &id]);
     until_at_work(&arena);
@@ -108,7 +108,7 @@ fn a_killed_team_goes_on_and_its_pull_request_says_that_it_stopped(arena: Arena)
     until_at_work(&arena);
     team.kill().unwrap();
     team.wait().unwrap();
-    // The next command finds it, whichever it is.
+    // Any next command finds it.
     let runs = arena.stage.drive(&["runs", "list"]);
     let id = runs.document["runs"][0]["runId"].as_str().unwrap();
     let command = format!("`drive runs resume {id}`");
@@ -186,7 +186,7 @@ fn a_person_is_told_why_a_run_cannot_go_on() {
         (unknown.code, &unknown.document["failure"]["kind"]),
         (Some(2), &json!("unknownRun"))
     );
-    // One that is owned.
+    // A run that has an owner.
     arena.stage.unconfine();
     arena.cast(PRIMARY, &waiting(&arena, "Security"));
     let team = arena.stage.start(&["spawn-team", TASK]);
@@ -204,7 +204,7 @@ fn a_person_is_told_why_a_run_cannot_go_on() {
     );
     let message = owned.document["failure"]["message"].as_str().unwrap();
     assert!(message.contains(&team.id().to_string()), "{message}");
-    // One whose branch a person deleted meanwhile.
+    // A run whose branch a person deleted meanwhile.
     let stopped = interrupt(team);
     let head = stopped.document["headSha"].as_str().unwrap();
     arena
@@ -219,7 +219,7 @@ fn a_person_is_told_why_a_run_cannot_go_on() {
     let hint = gone.document["failure"]["hint"].as_str().unwrap();
     let again = format!("git branch greet-by-name {head}");
     assert!(hint.contains(&again), "{hint}");
-    // One that the person looks at in the checkout.
+    // A run whose branch the person has checked out.
     arena
         .stage
         .git(&["checkout", "--quiet", "-b", "greet-by-name", head]);
@@ -229,7 +229,7 @@ fn a_person_is_told_why_a_run_cannot_go_on() {
         (Some(2), &json!("branchCheckedOut")),
         "{busy:?}"
     );
-    // Once it is free, the run goes on, and one that succeeded does not.
+    // Once the branch is free, the run continues; one that succeeded does not.
     arena.stage.git(&["checkout", "--quiet", "main"]);
     arena.go();
     let resumed = arena.stage.drive(&["runs", "resume", &id]);

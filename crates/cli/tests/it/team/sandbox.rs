@@ -1,4 +1,4 @@
-//! What an agent finds in the sandbox, and what stays of it.
+//! Tests what an agent finds in the sandbox, and what remains of it.
 
 use crate::stage::{APPROVES, PRIMARY, Stage};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What a reviewer sees of a change, on either forge.
+//! Tests what a reviewer sees of a change, on either forge.
 
 use crate::stage::{Ended, PRIMARY, TASK};
 use crate::team::arena::{Arena, on_both_forges};
@@ -12,7 +12,7 @@ on_both_forges!(
     a_command_agent_reviews_by_the_repositorys_rules_as_they_stand_at_the_base,
 );
 
-/// Approves if its prompt has each of these lines, and objects with the first one that is missing.
+/// Approves if its prompt contains each of these lines; otherwise objects with the first missing one.
 fn looks_for(lines: &[&str]) -> String {
     let lines = lines.join("\n");
     format!(
@@ -28,7 +28,7 @@ fn makes(commands: &str) -> String {
     PRIMARY.replace("coder)", &format!("coder) {commands};"))
 }
 
-/// One review of everything.
+/// Runs one review of everything.
 fn reviewed_once(arena: &Arena, primary: &str, reviewer: &str) -> Ended {
     arena.cast(primary, reviewer);
     let args = ["--mode", "pingpong", "--max-iterations", "1"];
@@ -56,7 +56,7 @@ fn a_lock_file_of_300_kib_hides_no_source_file_from_the_reviewer(arena: Arena) {
     assert_eq!(ended.document["verdict"], "approved", "{ended:?}");
 }
 
-/// Each reviewer leaves the lines that it was shown in a file with the number of its part.
+/// Each reviewer writes the lines that it was shown into a file with the number of its part.
 fn a_change_over_the_bound_is_reviewed_in_parts_that_show_every_line(arena: Arena) {
     arena.stage.unconfine();
     let seen = arena.stage.path("agents/seen");
@@ -97,7 +97,7 @@ fn a_change_over_the_bound_is_reviewed_in_parts_that_show_every_line(arena: Aren
     assert_eq!(lines, written);
 }
 
-/// Two parts, and only one of them shows the line.
+/// There are two parts, and only one of them shows the line.
 fn a_finding_on_the_last_line_of_a_long_file_stands_on_its_line(arena: Arena) {
     let finding = r#"{"file": "large.rs", "line": 18000, "issue": "this line"}"#;
     let reviewer = format!(
@@ -118,7 +118,7 @@ fn a_command_agent_reviews_by_the_repositorys_rules_as_they_stand_at_the_base(ar
         "`CONTRIBUTING.md`:",
         "One topic.",
     ]);
-    // The change itself adds a rule, which counts once it is merged.
+    // The change itself adds a rule, which counts only after it is merged.
     let reviewer = format!(
         "prompt=$(cat)\ncase \"$prompt\" in *'`CLAUDE.md`:'*) echo 'the same text twice'; exit;; esac\n\
          printf '%s\\n' \"$prompt\" | sh -c '{}'\n",

@@ -1,10 +1,10 @@
-//! Agents that leave the sandbox elsewhere than on the run's branch.
+//! Tests agents that leave the sandbox on something else than the run's branch.
 
 use crate::stage::{PRIMARY, Stage};
 use crate::team::arena::{Arena, on_both_forges};
 use serde_json::{Value, json};
 
-/// Each leaves the sandbox somewhere else, with work in it that is nowhere else.
+/// Each leaves the sandbox on something else, with work that exists nowhere else.
 const STRAYS: [(&str, &str); 7] = [
     (
         "other branch",
@@ -42,7 +42,7 @@ fn unconfined(primary: &str, reviewer: &str) -> Stage {
     stage
 }
 
-/// What a reviewer is to find: the branch, at its tip, with nothing else around.
+/// The state that a reviewer must find: the branch, at its tip, and no other files.
 const LOOKS: &str = "[ \"$(git symbolic-ref HEAD)\" = refs/heads/greet-by-name ] && [ -z \"$(git status --porcelain)\" ] && [ ! -e stray.txt ] && [ ! -e \"$(git rev-parse --git-path MERGE_HEAD)\" ] && [ ! -d \"$(git rev-parse --git-path rebase-merge)\" ]";
 
 fn saved(stage: &Stage) -> String {
@@ -67,7 +67,8 @@ fn a_reviewer_that_strays_has_its_work_saved_and_the_next_one_finds_the_branch()
         "echo stray > stray.txt && git add -A && git commit -qm stray && git checkout -q --detach HEAD~1",
     )]);
     for (what, script) in strays {
-        // The first review strays and approves; every later one approves what it is to find.
+        // The first review leaves the branch and approves; every later one approves if it finds the
+        // right state.
         let reviewer = format!(
             "cat > /dev/null\nif [ \"$DRIVE_DOMAIN\" = Correctness ]; then {script}; echo '{{\"verdict\": \"approved\"}}'; exit; fi\n\
              if {LOOKS}; then echo '{{\"verdict\": \"approved\"}}'; else git status; fi\n"
@@ -130,16 +131,15 @@ fn a_fixer_that_strays_has_its_work_saved_and_the_reviewer_finds_the_branch() {
     }
 }
 
-/// The same, where a fixer's own files may be there.
+/// The same, but files of a fixer may exist.
 const LOOKS_ANY: &str = "[ \"$(git symbolic-ref HEAD)\" = refs/heads/greet-by-name ] && [ -z \"$(git status --porcelain)\" ] && [ ! -e \"$(git rev-parse --git-path MERGE_HEAD)\" ] && [ ! -d \"$(git rev-parse --git-path rebase-merge)\" ]";
 
 on_both_forges!(
     a_branch_that_a_person_moves_here_during_a_review_counts_where_it_is_what_is_merged
 );
 
-/// A person commits to the branch in their own repository while its first review approves what was
-/// there before. Without a remote that branch is the pull request's; with one it is theirs until they
-/// push it.
+/// A person commits to the branch in their own repository while its first review approves the earlier commit.
+/// Without a remote, that branch is the pull request's; with one, it is theirs until they push it.
 fn a_branch_that_a_person_moves_here_during_a_review_counts_where_it_is_what_is_merged(
     arena: Arena,
 ) {

@@ -1,4 +1,4 @@
-//! Many remarks, and fixers that fail, on either forge.
+//! Tests many findings, and fixers that fail, on either forge.
 
 use crate::stage::{APPROVES, PRIMARY, TASK};
 use crate::team::arena::{Arena, on_both_forges};
@@ -10,7 +10,7 @@ on_both_forges!(
     a_fixer_that_fails_leaves_nothing_of_its_half_work_on_the_branch,
 );
 
-/// Finds these in the first domain until the file says so, and approves everything else.
+/// Reports these findings in the first domain until the file contains the text, and approves everything else.
 fn finds(arena: &Arena, suggestions: &[Value], until: &str) -> String {
     let answer = json!({"verdict": "needs_changes", "suggestions": suggestions});
     arena
@@ -28,7 +28,7 @@ fn on_lines(count: u64, issue: impl Fn(u64) -> String) -> Vec<Value> {
     (1..=count).map(finding).collect()
 }
 
-/// The coder writes two hundred lines, and each has a finding too long for all of them together.
+/// The coder writes two hundred lines, and the findings about them are too long to be posted together.
 fn of_two_hundred_findings_on_lines_ten_stand_there_and_the_rest_in_one_comment(arena: Arena) {
     let findings = on_lines(200, |n| format!("issue {n}. {}", "because ".repeat(80)));
     let lines = PRIMARY.replace("printf 'one\\ntwo\\nthree\\n'", "seq 200");
@@ -42,7 +42,7 @@ fn of_two_hundred_findings_on_lines_ten_stand_there_and_the_rest_in_one_comment(
     let texts = arena.seen().texts;
     let heading = "[CORRECTNESS REVIEW - NEEDS CHANGES]\n\n10 inline comments";
     assert!(texts[0].starts_with(heading), "{}", texts[0]);
-    // The review and its lines.
+    // The review and its inline comments.
     assert_eq!(texts.len(), 1 + 10);
     for n in 1..=200_usize {
         let place = format!("- `greet.txt` line {n}: **major** issue {n}. because");
@@ -66,7 +66,7 @@ fn a_dozen_findings_are_fixed_by_one_commit_and_each_is_answered(arena: Arena) {
         remarks.iter().all(|one| one["commit"] == fix),
         "{remarks:?}"
     );
-    // Ten stand on their lines, and two are answered in one reply.
+    // Ten are on their lines, and two are answered in one reply.
     assert_eq!(remarks.len(), 12);
     let on_lines = remarks.iter();
     let on_lines = on_lines.filter(|one| one["comment"]["surface"] == "inline");

@@ -1,7 +1,7 @@
-//! Commands that hang, bomb, leak or lie. Each ends with the verdict its name deserves, wedges
-//! nobody and leaves nothing.
+//! Tests commands that hang, bomb, leak or lie. Each gets the right verdict, blocks nothing and
+//! leaves nothing.
 
-/// Allocates for real: pages are written.
+/// Really allocates memory: it writes the pages.
 const HOG: &str = "perl -e 'my @h; for (1..$ARGV[0]) { push @h, \"x\" x (1 << 20) } select undef, undef, undef, 60'";
 
 const PASS: (&str, &str, &str, &str) = ("pass", "pass", "exited", "-");

@@ -1,4 +1,5 @@
-//! Caches of package managers in verification: warm, private, and without the logins beside them.
+//! Tests caches of package managers in verifications: filled, private, and without the credentials
+//! beside them.
 
 const FILES: [&str; 6] = [
     ".npm/_cacache/one",
@@ -9,7 +10,7 @@ const FILES: [&str; 6] = [
     ".m2/settings.xml",
 ];
 
-/// Prints what it finds of the user's, and changes it.
+/// Prints the user's files that it finds, and changes them.
 const STAGE: &str = "cat $HOME/.npm/_cacache/one $CARGO_HOME/registry/one $GOMODCACHE/one
 for file in $CARGO_HOME/credentials.toml $HOME/.npmrc $HOME/.m2/settings.xml; do ! grep user $file || exit 1; done
 for cache in $HOME/.npm/_cacache $CARGO_HOME/registry $GOMODCACHE; do
@@ -26,7 +27,7 @@ everyone! {
             let answer = scene.verify();
             let layers = answer.report["workspace"]["layers"].as_array().unwrap();
             if !layers.iter().any(|layer| layer == "caches") {
-                // As it is for a user who may not make namespaces.
+                // This is so for a user who may not create namespaces.
                 assert!(!layers.iter().any(|layer| layer == "view"), "{}", answer.report);
                 eprintln!("skipped: no root of its own here");
                 continue;

@@ -1,12 +1,12 @@
-//! The checks of a plan, run by the real worker on real repositories.
+//! Tests the checks of a plan with the real worker on real repositories.
 
 use crate::verify::support::Scene;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::Stdio;
 
-/// What the worker answers that is asked to check `revision` by the rules of `base`. The caller holds
-/// its input open as long as it lives.
+/// The answer of the worker to a request to check `revision` by the rules of `base`. The caller
+/// keeps its input open as long as it lives.
 fn ask(scene: &Scene, revision: &str, checks: &Value) -> Value {
     let request = json!({
         "run": "r20261118-0500-aaaaa",
@@ -64,7 +64,7 @@ fn shell(script: &str) -> Value {
 
 everyone! {
     fn a_contract_is_checked_on_what_the_rules_of_the_base_build(scene) {
-        // The build makes a program of the commit's own file.
+        // The build creates a program from the commit's own file.
         scene.compile("mkdir -p out && { echo '#!/bin/sh'; echo \"echo $(cat src/a | tail -n 1)\"; } > out/program && chmod +x out/program");
         let prints_two = json!({ "command": ["out/program"], "exit": 0, "contains": "two" });
         let fails = json!({ "command": ["sh", "-c", "exit 3"], "exit": 3 });

@@ -1,4 +1,5 @@
-//! A route covers a path only if one of its commands tests it; a missing tool is nobody's fault.
+//! Tests that a route covers a path only if one of its commands tests it, and that a missing tool
+//! is not the candidate's fault.
 
 use crate::verify::detectors::{has, project, python_path, toolchains, verified, verified_with};
 use crate::verify::support::Scene;
@@ -62,7 +63,7 @@ fn a_makefile_does_not_cover_what_it_never_builds() {
             "`src/never.c` is not tested: not used by `make build` or `make test`"
         ]
     );
-    // A file that is gone needs no test of its own.
+    // A deleted file needs no test.
     let (overall, _, report) = verified(&project(MAKE, "git rm -q src/never.c"));
     assert_eq!(overall, "pass", "{report}");
 }
@@ -182,7 +183,7 @@ fn a_bench_that_needs_a_nightly_compiler_does_not_break_a_stable_check() {
     );
 }
 
-/// A build backend that needs no package, so that no registry is asked.
+/// A build backend that needs no package, so that no registry is contacted.
 const BACKEND: &str = r#"
 import os, zipfile
 

@@ -1,9 +1,9 @@
-//! Routes without settings, on real projects of each kind.
+//! Tests routes without settings, on real projects of each kind.
 
 use crate::verify::support::{PATH, Scene};
 use std::process::Command;
 
-/// Where the tool chains of whoever runs the tests are.
+/// The tool chains of the user who runs the tests.
 pub(crate) fn toolchains() -> Vec<(&'static str, String)> {
     let home = std::env::var("HOME").unwrap_or_default();
     let or =
@@ -30,8 +30,8 @@ pub(crate) fn has(program: &[&str]) -> bool {
     found
 }
 
-/// A search path whose `python3` has these modules: that of whoever runs the tests, or the system's, because a
-/// Python of pyenv seldom has pytest.
+/// A search path whose `python3` has these modules: the user's own, or the system's, because a
+/// Python of pyenv rarely has pytest.
 pub(crate) fn python_path(modules: &str) -> Option<String> {
     let own = std::env::var("PATH").unwrap_or_else(|_| PATH.to_owned());
     let works = |path: &String| {
@@ -46,7 +46,7 @@ pub(crate) fn python_path(modules: &str) -> Option<String> {
     found
 }
 
-/// A repository with these files as its base, and a candidate that `change` makes.
+/// A repository with these files as its base, and a candidate that `change` creates.
 pub(crate) fn project(files: &[(&str, &str)], change: &str) -> Scene {
     let scene = Scene::me();
     scene.shell("cd repo && git rm -rq .");
@@ -185,7 +185,7 @@ fn an_npm_workspace_runs_the_scripts_of_the_affected_packages() {
         "echo '// more' >> packages/ui/a.test.mjs && mkdir -p node_modules",
     );
     let (overall, ran, report) = verified(&scene);
-    // Empty folders are no seed: what is needed is installed first, which takes no network here.
+    // Empty folders are not seeded: dependencies are installed first, which needs no network here.
     assert_eq!(overall, "pass", "{report}");
     assert_eq!(
         ran.last().unwrap(),
@@ -194,7 +194,7 @@ fn an_npm_workspace_runs_the_scripts_of_the_affected_packages() {
     );
 }
 
-/// A package whose dependency is installed in the checkout, with no registry to install from.
+/// A package whose dependency is installed in the checkout, without a registry.
 const NEEDY: &[(&str, &str)] = &[
     (".gitignore", "node_modules\n"),
     (".npmrc", "registry=http://127.0.0.1:9/\nfetch-retries=0\n"),
@@ -241,7 +241,7 @@ fn what_is_installed_in_the_checkout_serves_a_candidate_with_the_same_manifests(
     let (overall, ran, report) = verified(&scene);
     assert_eq!(overall, "pass", "{report}");
     assert_eq!(ran, ["npm run test"]);
-    // The checkout is elsewhere by now, and so is what was installed for it.
+    // The checkout has changed, and so has what was installed for it.
     scene.shell("cd repo && sed -i 's/1.0.0/2.0.0/' package.json");
     let (overall, ran, report) = verified(&scene);
     assert_eq!(overall, "pass", "{report}");

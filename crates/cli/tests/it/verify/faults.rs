@@ -1,9 +1,9 @@
-//! Whose fault a failure is: the candidate's, its base's, the machine's or a flaky test's.
+//! Tests who caused a failure: the candidate, its base, the machine or a flaky test.
 
 use crate::verify::support::{Answer, Scene};
 use serde_json::json;
 
-/// Everything is tested by a script that the repository has.
+/// A script in the repository tests everything.
 fn scene(verify: &str, script: &str) -> Scene {
     let scene = Scene::me();
     std::fs::write(scene.path("repo/check.sh"), script).unwrap();
@@ -79,14 +79,14 @@ fn a_limit_that_the_base_reaches_as_well_is_not_the_candidates_fault() {
 
 #[test]
 fn a_fault_of_the_machine_that_is_gone_at_the_second_try_is_no_verdict() {
-    // Each try is made in a workspace of its own, of which the name tells.
+    // Each attempt has its own workspace, whose name identifies it.
     let script = "case \"$PWD\" in *again*|*base*) echo 1 passed; exit 0;; esac; echo 'listen EADDRINUSE: address already in use'; exit 1";
     let scene = scene("", script);
     scene.change();
     let answer = scene.verify();
     let (overall, category, reason) = failure(&answer);
     assert_eq!((overall, category), ("error", "infra"), "{}", answer.report);
-    assert!(reason.ends_with("gone at the second try"), "{reason}");
+    assert!(reason.ends_with("passed when retried"), "{reason}");
     assert_eq!(answer.code, Some(3));
 }
 
@@ -122,7 +122,7 @@ fn what_the_base_does_not_have_is_not_compared() {
 
 #[test]
 fn a_test_that_passes_at_another_try_is_flaky_and_passes_only_where_allowed() {
-    // Another try is made in a workspace of its own, of which the name tells.
+    // A retry has its own workspace, whose name identifies it.
     let script = "case \"$PWD\" in *retry*) echo 1 passed; exit 0;; esac; echo 'test once ... FAILED'; exit 1";
     for (policy, overall, code) in [("fail", "fail", 1), ("allow", "pass", 0)] {
         let scene = scene(&format!("retries = 1\nflaky = {policy:?}"), script);
@@ -143,7 +143,7 @@ fn a_test_that_passes_at_another_try_is_flaky_and_passes_only_where_allowed() {
             );
         }
     }
-    // The control: without another try it is a failing test.
+    // The control: without a retry it is a failing test.
     let scene = scene("baseline = \"off\"", script);
     scene.change();
     assert_eq!(scene.verify().text("/failure/category"), "test");
@@ -192,9 +192,9 @@ fn the_workspace_of_the_base_is_removed_as_well() {
     let scene = scene("", "exit 1");
     scene.change();
     let answer = scene.verify();
-    // It was made, or there would be no verdict of the base.
+    // It was run, otherwise there would be no verdict of the base.
     assert_eq!(failure(&answer).1, "baseline", "{}", answer.report);
-    // Locks stay: whoever removed one could take it from somebody who waits for it.
+    // Locks remain: removing one could take it from a process that waits for it.
     let left = scene.shell("find state -name '*-base*' ! -name '*.lock'");
     assert_eq!(left, "");
 }
@@ -211,7 +211,7 @@ fn a_port_that_another_program_holds_is_no_fault_of_the_candidate() {
         scene.change();
         let answer = scene.verify();
         let found = (answer.text("/overall"), answer.text("/failure/category"));
-        // With ports of its own nobody can hold one.
+        // If its ports are private, no other process can occupy one.
         assert_eq!(found, (overall, category), "{:#}", answer.report);
         if overall == "error" {
             let reason = failure(&answer).2;
@@ -257,7 +257,7 @@ fn a_full_disk_is_no_fault_of_the_candidate() {
     );
     assert!(reason.contains("disk"), "{reason}");
     assert_eq!(scene.survivors(), Vec::<String>::new());
-    // The control: with room the same passes.
+    // The control: with enough space, the same candidate passes.
     assert_eq!(verify("1g").text("/overall"), "pass");
 }
 

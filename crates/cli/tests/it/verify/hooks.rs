@@ -1,4 +1,4 @@
-//! `drive hooks`: the pre-push hook with the real git.
+//! Tests `drive hooks`: the pre-push hook with the real git.
 
 use crate::verify::support::Scene;
 use std::os::unix::fs::PermissionsExt;
@@ -69,7 +69,7 @@ fn a_push_of_a_failing_change_is_refused_and_a_green_one_goes_through() {
     assert!(!both.status.success(), "one failing tip refuses the push");
     let round = git(&scene, &["push", "-q", "--no-verify", "origin", "bad"]);
     assert!(round.status.success());
-    // What is on the remote's main branch already needs no verification, and a deletion none at all.
+    // Commits on the remote's main branch need no verification, and neither does a deletion.
     let tag = git(
         &scene,
         &["push", "-q", "origin", "main:refs/tags/v1", ":bad"],
@@ -88,7 +88,7 @@ fn a_push_of_a_failing_change_is_refused_and_a_green_one_goes_through() {
 fn the_base_is_what_the_remote_has_now() {
     let scene = cloned();
     hooks(&scene, &["install"]);
-    // Somebody else made the remote's default branch require more.
+    // Another person added a requirement to the remote's default branch.
     scene.shell("git clone -q remote.git other && cd other && sed -i 's/broken/fine/' drive.toml && git commit -qam stricter && git branch -m trunk && git push -q origin trunk && git -C ../remote.git symbolic-ref HEAD refs/heads/trunk");
     commit(&scene, "good", "fine");
     let pushed = git(&scene, &["push", "-q", "origin", "good"]);
@@ -221,7 +221,7 @@ fn a_revision_of_several_words_is_verified_as_any_other() {
 #[test]
 fn a_forced_push_to_the_default_branch_is_verified_as_it_will_stand() {
     let scene = cloned();
-    // The base mends what the branch broke before: merged it is good, alone it is not.
+    // The base fixes what the branch broke earlier: merged it passes, alone it fails.
     scene.shell("cd repo && git switch -qc early main && echo broken >> src/b && git add -A && git commit -qm early && git switch -q main && git merge -q early && git rm -q src/b && git commit -qm mended && git push -q origin main");
     let settings = "[verify]\nbaseline = \"off\"\n[[verify.routes]]\nname = \"all\"\npaths = [\"**\"]\ncompile = [\"test\", \"!\", \"-e\", \"src/b\"]\nskip = \"not tested here\"\n";
     std::fs::write(scene.path("repo/drive.toml"), settings).unwrap();

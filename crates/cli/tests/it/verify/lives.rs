@@ -1,10 +1,10 @@
-//! What a verification leaves when it is stopped, killed, or runs beside others.
+//! Tests the remains of a verification that is stopped, killed, or runs in parallel with others.
 
 use crate::verify::support::{Answer, Scene};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Child, Output, Stdio};
 
-/// A verification whose stage waits until it is told to go on by nobody.
+/// A verification whose stage waits for a long time.
 fn hanging(scene: &Scene) -> Child {
     scene.compile("echo started; touch \"$TMPDIR/started\"; sleep 300");
     start(scene)
@@ -35,14 +35,14 @@ fn pid(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap()
 }
 
-/// The worker of a caller: its only child.
+/// The worker of a caller, which is its only child.
 fn worker(caller: &Child) -> Pid {
     let id = caller.id();
     let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
     Pid::from_raw(children.trim().parse().unwrap()).unwrap()
 }
 
-/// Kills caller and worker at once; the name of the workspace they left.
+/// Kills the caller and the worker at once; returns the name of their workspace.
 fn kill_everything(scene: &Scene) -> String {
     let mut child = hanging(scene);
     let worker = worker(&child);

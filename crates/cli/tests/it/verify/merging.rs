@@ -1,9 +1,9 @@
-//! What is verified is what would land, by rules that the candidate cannot write.
+//! Tests that the merge is verified, by rules that the candidate cannot change.
 
 use crate::verify::support::{Answer, Scene};
 use serde_json::json;
 
-/// A rule for everything, by which the base is not judged.
+/// A rule for everything; the base is not verified.
 fn rule(script: &str) -> String {
     let script = toml::Value::from(script.to_owned());
     format!(
@@ -24,7 +24,7 @@ fn notes(answer: &Answer) -> String {
     answer.report["notes"].to_string()
 }
 
-/// Two branches that merge without a conflict: one renames a function, one calls it by its old name.
+/// Two branches that merge without a conflict: one renames a function, the other calls it by its old name.
 fn broken_together() -> Scene {
     let scene = Scene::me();
     scene.settings(&rule("for one in src/*.sh; do . ./$one || exit 1; done"));
@@ -39,7 +39,7 @@ fn broken_together() -> Scene {
 #[test]
 fn branches_that_merge_cleanly_and_break_each_other_fail() {
     let scene = broken_together();
-    // The control: neither has a conflict with the other, and each passes alone.
+    // The control: they do not conflict, and each passes alone.
     scene.shell("cd repo && git merge-tree --write-tree main candidate");
     let alone = verify(&scene, &["candidate", "--base", "main", "--head-only"]);
     assert_eq!(alone.text("/overall"), "pass", "{}", alone.report);
@@ -89,7 +89,7 @@ fn what_the_base_has_beyond_the_candidate_is_not_its_change() {
     assert_eq!(answer.text("/overall"), "pass", "{}", answer.report);
 }
 
-/// A candidate that is checked out and rewrites the rules it fails by.
+/// A checked out candidate that rewrites the rules by which it fails.
 fn rewritten() -> Scene {
     let scene = Scene::me();
     scene.settings(&rule("false"));
@@ -125,7 +125,7 @@ fn rules_of_the_candidate_count_when_a_person_trusts_them() {
     let answer = verify(&scene, &trusting);
     assert_eq!(answer.text("/overall"), "pass", "{}", answer.report);
     assert_eq!(answer.text("/candidate/rulesFrom"), "workingCopy");
-    // Not checked out, it is read as it is committed.
+    // If it is not checked out, its committed files are read.
     let candidate = scene.shell("cd repo && git rev-parse candidate && git checkout -q main");
     let answer = verify(&scene, &trusting);
     assert_eq!(answer.text("/overall"), "pass", "{}", answer.report);
@@ -158,18 +158,18 @@ fn settings_that_are_named_are_read_at_the_base_when_they_are_in_the_repository(
     scene.shell("cd repo && git add -A && git commit -qm ci && git checkout -qb candidate && sed -i s/false/true/ ci.toml && git commit -qam easy");
     let answer = verify(&scene, &["--config", "ci.toml", "--base", "main"]);
     assert_eq!(answer.verdict(), ("fail", "fail", "exited", "compile"));
-    // Neither does a link that leads out of the repository count.
+    // A link out of the repository does not count either.
     std::fs::write(scene.path("own.toml"), rule("true")).unwrap();
     scene.shell("cd repo && ln -sf ../own.toml ci.toml && git commit -qam link");
     let answer = verify(&scene, &["--config", "ci.toml", "--base", "main"]);
     assert_eq!(answer.verdict(), ("fail", "fail", "exited", "compile"));
     assert_eq!(answer.report["protectedChanges"], json!(["ci.toml"]));
-    // The user's own file is theirs, and the report says so.
+    // The user's own file counts, and the report says so.
     let answer = verify(&scene, &["--config", "../own.toml", "--base", "main"]);
     assert_eq!(answer.text("/overall"), "pass", "{}", answer.report);
     assert_eq!(answer.text("/candidate/rulesFrom"), "ownSettings");
     assert!(notes(&answer).contains("../own.toml"), "{}", answer.report);
-    // What the base does not have gives no rules.
+    // A file that the base lacks provides no rules.
     scene.shell("cd repo && cp ci.toml new.toml && git add -A && git commit -qm new");
     let output = scene
         .drive(&["verify", "--config", "new.toml", "--base", "main", "--json"])
@@ -179,8 +179,7 @@ fn settings_that_are_named_are_read_at_the_base_when_they_are_in_the_repository(
     assert!(text.contains("settingsMissing"), "{text}");
 }
 
-/// A history that is cut off has no commit in common: a merge over nothing brings back what the
-/// candidate removed.
+/// A shallow history has no common ancestor: a merge without one restores what the candidate removed.
 #[test]
 fn a_shallow_clone_is_no_verdict() {
     let scene = Scene::me();
@@ -233,7 +232,7 @@ fn attributes_of_the_checkout_do_not_decide_how_files_are_merged() {
     let scene = Scene::me();
     scene.settings(&rule("true"));
     scene.shell("cd repo && git checkout -qb candidate && echo theirs >> src/a && git commit -qam b && git checkout -q main && echo ours >> src/a && git commit -qam c && echo '* merge=union' > .gitattributes");
-    // The control: git itself is led by them.
+    // The control: git itself uses them.
     scene.shell("cd repo && git merge-tree --write-tree main candidate");
     let answer = verify(&scene, &["candidate", "--base", "main"]);
     assert_eq!(

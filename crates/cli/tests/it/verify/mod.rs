@@ -1,4 +1,4 @@
-//! `drive verify` by the real binary, on real repositories, against commands that misbehave.
+//! Tests `drive verify` with the real binary, on real repositories, with misbehaving commands.
 
 #[macro_use]
 mod support;

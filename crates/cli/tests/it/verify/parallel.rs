@@ -1,4 +1,4 @@
-//! Projects and routes in separate folders are verified at the same time.
+//! Tests that projects and routes in separate folders are verified at the same time.
 
 use crate::verify::support::Scene;
 

@@ -21,20 +21,20 @@ struct Data {
     project: Vec<Published>,
 }
 
-/// One project, and the changes that are made to it.
+/// A project, and the changes that are made to it.
 #[derive(Deserialize)]
 struct Published {
     name: String,
     version: String,
     from: Registry,
-    /// What builds and tests it, for the table.
+    /// Its build and test tools, for the table.
     system: String,
-    /// Programs it needs besides those of its registry.
+    /// Programs that it needs besides those of its registry.
     #[serde(default)]
     needs: Vec<String>,
-    /// The package's own name in its registry, where it is another.
+    /// The package's name in its registry, if it differs.
     package: Option<String>,
-    /// Folder of the sources in a Debian package.
+    /// The folder of the sources in a Debian package.
     #[serde(default)]
     within: String,
     /// Lines for `.gitignore`, which archives often lack.
@@ -43,7 +43,7 @@ struct Published {
     harmless: Change,
     broken: Change,
     failing: Change,
-    /// The category of the second change: languages without a compiler notice it when a test runs.
+    /// The category of the second change: in languages without a compiler, it is detected when a test runs.
     #[serde(default = "compile")]
     broken_is: String,
 }
@@ -54,13 +54,13 @@ enum Registry {
     Crates,
     Npm,
     Pypi,
-    /// A package of Debian that holds sources, such as those of Go.
+    /// A Debian package that contains sources, such as those of Go.
     Debian,
     /// A source package of Debian.
     DebianSource,
 }
 
-/// Text that is appended to a file, or put in the place of other text.
+/// Text that is appended to a file, or that replaces other text.
 #[derive(Deserialize)]
 struct Change {
     file: String,
@@ -78,7 +78,7 @@ fn all() -> Vec<Published> {
     data.project
 }
 
-/// Runs a command of the person who runs the tests, with their registry settings.
+/// Runs a command with the environment of the person who runs the tests, including their registry settings.
 fn run(program: &str, args: &[&str], dir: &Path) -> Result<String, String> {
     let output = Command::new(program).args(args).current_dir(dir).output();
     match output {
@@ -103,7 +103,7 @@ impl Published {
         self.package.as_deref().unwrap_or(&self.name)
     }
 
-    /// The sources as the registry has them, in a folder that later runs use again.
+    /// The sources from the registry, in a folder that later runs reuse.
     fn sources(&self) -> Result<PathBuf, String> {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("real-projects");
         let name = self.name.replace('/', "-");
@@ -134,7 +134,7 @@ impl Published {
                 "apt-get download -qq {package}={version} && dpkg-deb -x *.deb root && mv root/{} unpacked",
                 self.within
             ),
-            // Lists of its own: those of the machine have no sources.
+            // A separate list: the machine's own contains no sources.
             Registry::DebianSource => format!(
                 "mkdir -p apt/lists/partial && sed 's/^Types:.*/Types: deb-src/' \
                  /etc/apt/sources.list.d/debian.sources > apt/own.sources && \
@@ -149,7 +149,7 @@ impl Published {
         Ok(sources)
     }
 
-    /// A repository with one commit of the sources on `main`, and one branch a change.
+    /// A repository with one commit of the sources on `main`, and one branch per change.
     fn repository(&self, sources: &Path) -> Scene {
         let scene = Scene::me();
         scene.shell(&format!(
@@ -179,7 +179,7 @@ impl Published {
         ]
     }
 
-    /// One row of the table, or why there is none.
+    /// A row of the table, or why there is none.
     fn verify(&self) -> Result<Row, String> {
         let missing = self.needs.iter().find(|program| !is_program(program));
         if let Some(program) = missing {
@@ -244,7 +244,8 @@ fn verdict(answer: &Answer) -> String {
     }
 }
 
-/// The folder of the Rust tool chain and the system's programs; the proxy and certificates of the network.
+/// The search path with the Rust tool chain and the system's programs; the proxy and certificates
+/// of the network.
 fn environment() -> Vec<(String, String)> {
     let home = std::env::var("HOME").unwrap_or_default();
     let or =

@@ -1,4 +1,4 @@
-//! Reports for other programs: JUnit, SARIF, GitHub's annotations and summary, and the commit status.
+//! Tests reports for other programs: JUnit, SARIF, GitHub's annotations and summary, and the commit status.
 
 use crate::verify::support::Scene;
 use drive_adapters::forge::local::LocalForge;
@@ -196,7 +196,7 @@ fn the_local_forge_gets_the_status_of_the_exact_head() {
     for (script, expected) in [
         (GREEN, StatusState::Success),
         (RED, StatusState::Failure),
-        // A full disk says nothing about the candidate.
+        // A full disk proves nothing about the candidate.
         (
             "echo 'No space left on device' >&2; exit 1",
             StatusState::Error,
@@ -221,7 +221,7 @@ fn the_local_forge_gets_the_status_of_the_exact_head() {
     }
 }
 
-/// A repository on the simulated GitHub, and the settings that name it.
+/// A repository on the simulated GitHub, and settings for it.
 fn on_github(script: &str) -> (Simulator, Scene) {
     let hub = Simulator::start();
     hub.add_repo("acme", "widgets");

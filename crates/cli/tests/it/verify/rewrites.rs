@@ -1,4 +1,4 @@
-//! A candidate that rewrites the files from which drive detects what to run.
+//! Tests a candidate that rewrites the files from which drive detects what to run.
 
 use crate::verify::detectors::{has, project, python_path, toolchains};
 use crate::verify::support::Answer;
@@ -88,7 +88,7 @@ fn a_package_whose_tests_become_true_fails_by_the_tests_of_the_base() {
         "{:#}",
         answer.report
     );
-    // A package of its own, in front of the sources, is none either.
+    // A separate package around the sources does not count either.
     let inside = "mkdir src && echo 1 > src/a.js && echo '{\"scripts\": {\"test\": \"true\"}}' > src/package.json";
     let answer = verified(NODE, inside, None);
     let reason = "targeted tests (node:src): the base runs 1 test, the candidate none";

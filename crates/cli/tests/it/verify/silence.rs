@@ -1,4 +1,4 @@
-//! A test that ends its runner with exit code 0 is no pass.
+//! Tests that a test which ends its runner with exit code 0 does not pass.
 
 use crate::verify::detectors::{has, project, python_path, toolchains};
 use crate::verify::support::Answer;

@@ -1,5 +1,4 @@
-//! A repository, a state directory and a home of their own; the real binary; proof that nobody
-//! survived.
+//! A separate repository, state directory and home; the real binary; and a check that no process survives.
 
 use serde_json::Value;
 use std::fs::File;
@@ -10,11 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// An id no account has.
+/// An id that belongs to no account.
 const ORDINARY: u32 = 54_321;
 pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Runs a scenario as whoever runs the tests, and where that is root, as an ordinary user as well.
+/// Runs a scenario as the current user, and if that is root, as an ordinary user as well.
 macro_rules! everyone {
     ($(fn $name:ident($scene:ident) $body:block)*) => { $(
         #[test]
@@ -31,7 +30,7 @@ pub(crate) struct Scene {
     drive: File,
 }
 
-/// What `drive verify --json` answered.
+/// The answer of `drive verify --json`.
 pub(crate) struct Answer {
     pub(crate) code: Option<i32>,
     pub(crate) report: Value,
@@ -39,7 +38,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Overall, and the first stage's status, end and the category.
+    /// The overall verdict, and the first stage's status, end and category.
     pub(crate) fn verdict(&self) -> (&str, &str, &str, &str) {
         let text = |pointer: &str| {
             self.report
@@ -101,7 +100,7 @@ impl Scene {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// A command as this scene's user, with nothing of the real environment.
+    /// A command as this scene's user, with an empty environment.
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command
@@ -121,7 +120,7 @@ impl Scene {
         command
     }
 
-    /// A shell script at the scene's folder that must succeed.
+    /// Runs a shell script in the scene's folder, which must succeed.
     pub(crate) fn shell(&self, script: &str) -> String {
         let output = self.command("sh").args(["-ec", script]).output().unwrap();
         assert!(
@@ -132,14 +131,14 @@ impl Scene {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
-    /// Settings, committed on `main` before the candidate: `settings` in full.
+    /// Commits these complete settings on `main` before the candidate.
     pub(crate) fn settings(&self, settings: &str) {
         std::fs::write(self.path("repo/drive.toml"), settings).unwrap();
         chown(self.path("repo/drive.toml"), self.user, self.user).unwrap();
         self.shell("cd repo && git add -A && git commit -qm settings && git tag -f base");
     }
 
-    /// One route over everything whose compile stage is a shell script, and tight bounds.
+    /// One route for everything whose compile stage is a shell script, with tight limits.
     pub(crate) fn compile(&self, script: &str) {
         self.compile_with("", script);
     }
@@ -153,7 +152,7 @@ impl Scene {
         self.change();
     }
 
-    /// A candidate: one changed file.
+    /// Creates a candidate with one changed file.
     pub(crate) fn change(&self) {
         self.shell("cd repo && echo two >> src/a && git add -A && git commit -qm two");
     }
@@ -167,7 +166,7 @@ impl Scene {
         command
     }
 
-    /// Verifies what changed since `base`, and checks what holds for every answer.
+    /// Verifies the changes since `base`, and checks what is true for every answer.
     pub(crate) fn verify(&self) -> Answer {
         self.verify_args(&["verify", "--base", "base", "--json"])
     }
@@ -179,7 +178,7 @@ impl Scene {
         answer
     }
 
-    /// Reads an answer: one JSON document that the published schema accepts, and its exit code.
+    /// Parses an answer: one JSON document that satisfies the published schema, and its exit code.
     pub(crate) fn answer(&self, output: &Output) -> Answer {
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         let stdout = std::str::from_utf8(&output.stdout).expect("an answer is text");
@@ -203,7 +202,7 @@ impl Scene {
         }
     }
 
-    /// No process, no ref, no file of a verification.
+    /// Asserts that no process, ref or file of a verification remains.
     pub(crate) fn assert_nothing_is_left(&self) {
         assert_eq!(self.survivors(), Vec::<String>::new());
         assert_eq!(self.shell("cd repo && git for-each-ref refs/drive"), "");
@@ -226,8 +225,8 @@ impl Scene {
         assert_eq!(left("state/sandboxes/.trash"), Vec::<String>::new());
     }
 
-    /// Processes that carry this scene's folder in their environment or work in it. What was just
-    /// killed may take a moment to be gone.
+    /// Processes with this scene's folder in their environment, or that work in it. A process that
+    /// was just killed may need a moment to end.
     pub(crate) fn survivors(&self) -> Vec<String> {
         let deadline = Instant::now() + Duration::from_secs(10);
         loop {
@@ -258,7 +257,7 @@ impl Scene {
         found
     }
 
-    /// Waits until something is there.
+    /// Waits until a condition is true.
     pub(crate) fn wait_for(&self, what: &str, is_there: impl Fn() -> bool) {
         let deadline = Instant::now() + Duration::from_secs(60);
         while !is_there() {
@@ -267,8 +266,8 @@ impl Scene {
         }
     }
 
-    /// Every file and link below a folder with its mode and content, and the times of those that are
-    /// not git's objects.
+    /// Every file and link below a folder with its permissions and content, and the times of those
+    /// that are not git objects.
     pub(crate) fn fingerprint(&self, dir: &Path) -> String {
         self.shell(&format!(
             "cd '{}' && find . ! -type d -printf '%p %y %m %s %l\\n' | sort && find . ! -type d ! -path '*/objects/*' -printf '%p %T@\\n' | sort && find . -type f -print0 | sort -z | xargs -0 sha256sum",

@@ -1,4 +1,4 @@
-//! A stage that rewrites what it is judged by is found out, however it hides it.
+//! Tests that a stage which rewrites what it is judged by is detected, however it hides that.
 
 const TAMPERED: (&str, &str, &str, &str) = ("fail", "fail", "tampered", "policy");
 

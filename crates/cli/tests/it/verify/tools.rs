@@ -1,5 +1,5 @@
-//! Real package managers in a stage that has no network: they do their whole job with the caches of the
-//! user, which stay as they are.
+//! Tests real package managers in a stage without a network: they do their whole job with the
+//! caches of the user, which stay unchanged.
 
 use crate::verify::support::{PATH, Scene};
 use rustix::fs::{FlockOperation, flock};
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-/// What npm and pip install for these tests.
+/// The tools that npm and pip install for these tests.
 const TOOLS: [&str; 2] = ["pnpm@10.20.0", "yarn@1.22.22"];
 const UV: &str = "uv==0.9.7";
 
-/// Folders with the tools, for `PATH`; `None` where they cannot be had, which `scripts/test` says.
+/// Folders with the tools, for `PATH`; `None` if they are not available, which `scripts/test` reports.
 fn tools() -> Option<String> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("interop/package-managers");
     fs::create_dir_all(&folder).unwrap();
@@ -65,7 +65,7 @@ fn tools() -> Option<String> {
     Some(format!("{0}/node/bin:{0}/uv/bin:{PATH}", folder.display()))
 }
 
-/// A registry of npm and of PyPI on this machine with one package, `tiny`.
+/// A registry for npm and PyPI on this machine with one package, `tiny`.
 struct Registry {
     url: String,
 }
@@ -127,7 +127,7 @@ with zipfile.ZipFile(\"tiny-1.0.0-py3-none-any.whl\", \"w\") as wheel:
     }
 }
 
-/// Answers one request and closes.
+/// Answers one request and closes the connection.
 fn serve(mut stream: std::net::TcpStream, pages: &BTreeMap<String, (&str, Vec<u8>)>) {
     let mut lines = BufReader::new(stream.try_clone().unwrap())
         .lines()
@@ -164,7 +164,7 @@ fn snapshot(folder: &Path) -> BTreeMap<PathBuf, u64> {
     all
 }
 
-/// Warms the caches of the user with `warm`, then verifies with `stage`, offline.
+/// Fills the caches of the user with `warm`, then verifies with `stage`, offline.
 fn works_offline(warm: &str, cache: &str, stage: &str) {
     let Some(path) = tools() else { return };
     let scene = Scene::me();
@@ -234,7 +234,7 @@ fn pnpm_installs_offline_from_the_users_store() {
 
 #[test]
 fn yarn_installs_offline_from_the_users_cache() {
-    // Without the variable, root's is not in the home.
+    // Without the variable, root's cache is not in the home.
     let install = "YARN_CACHE_FOLDER=$HOME/.cache/yarn yarn install --silent";
     let stage = format!("{install} --offline --frozen-lockfile >&2\n{RUN}");
     works_offline(install, ".cache/yarn", &stage);
@@ -250,7 +250,7 @@ fn uv_installs_offline_from_the_users_cache() {
     works_offline(install, ".cache/uv", &stage);
 }
 
-/// The version of a crate that this project itself is built with, so that it is in the cache.
+/// The version of a crate with which this project itself is built, so that it is in the cache.
 fn version_of(name: &str) -> String {
     let lock = include_str!("../../../../../Cargo.lock");
     let lock: toml::Table = lock.parse().unwrap();
@@ -269,7 +269,7 @@ fn cargo_builds_offline_from_the_users_registry() {
         |name: &str, below: &str| std::env::var(name).unwrap_or_else(|_| format!("{home}/{below}"));
     let (cargo, rustup) = (or("CARGO_HOME", ".cargo"), or("RUSTUP_HOME", ".rustup"));
     let scene = Scene::me();
-    // Only the archive and its line of the index: to unpack it, cargo has to write into the registry.
+    // Only the archive and its line of the index: to unpack it, cargo must write into the registry.
     let copied = format!(
         "cd {cargo}/registry && for file in cache/*/itoa-{version}.crate index/*/config.json index/*/.cache/it/oa/itoa; do \
          mkdir -p $OLDPWD/home/.cargo/registry/$(dirname $file) && cp $file $OLDPWD/home/.cargo/registry/$file; done"

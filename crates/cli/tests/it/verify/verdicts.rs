@@ -1,4 +1,4 @@
-//! What passes, what does not, and why, as the envelope and the exit code say it.
+//! Tests what passes, what fails, and why, according to the report and the exit code.
 
 use crate::verify::support::Scene;
 use std::ffi::OsStr;
@@ -32,7 +32,7 @@ fn smoke(script: &str, rest: &str) -> Scene {
     )))
 }
 
-/// Status, end and reason of the startup smoke.
+/// Status, end and reason of the startup smoke test.
 fn smoked(scene: &Scene) -> (String, String, String) {
     let answer = scene.verify();
     let text = |key: &str| answer.text(&format!("/stages/2/{key}")).to_owned();

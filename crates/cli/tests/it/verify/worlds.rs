@@ -1,9 +1,9 @@
-//! The world a test needs: variables, a set-up, services, and verdicts that are known already.
+//! Tests the world of a stage: variables, set-up, services, and known verdicts.
 
 use crate::verify::support::{Answer, Scene};
 use serde_json::json;
 
-/// One route over everything with these settings, and a candidate.
+/// One route for everything with these settings, and a candidate.
 fn scene(route: &str) -> Scene {
     let scene = Scene::me();
     settle(&scene, route);
@@ -17,7 +17,7 @@ fn settle(scene: &Scene, route: &str) {
     scene.change();
 }
 
-/// What the last command printed.
+/// The output of the last command.
 fn printed(answer: &Answer) -> &str {
     answer.text("/stages/1/stdoutTail")
 }
@@ -77,7 +77,7 @@ everyone! {
             let answer = scene.verify();
             assert_eq!(answer.text("/overall"), "pass", "{:#}", answer.report);
             assert_eq!(printed(&answer), "pong\n1 passed\n");
-            // Its output is not the tests'.
+            // Its output is not part of the tests' output.
             assert_eq!(answer.text("/stages/1/stderrTail"), "");
         }
     }
@@ -225,7 +225,7 @@ fn a_passed_secret_reaches_the_test_and_no_report() {
         .unwrap();
     let answer = scene.answer(&output);
     assert!(printed(&answer).contains("\n13\n"), "{}", printed(&answer));
-    // The repository asks for something of the user's: they are told.
+    // The repository requests variables of the user, who is told so.
     assert!(
         answer
             .stderr
@@ -303,10 +303,10 @@ fn what_passed_is_answered_by_its_known_verdict_and_fresh_runs_it_again() {
     assert_ne!(second.text("/runId"), known);
     assert_eq!(second.text("/overall"), "pass");
     assert_eq!(second.report["stages"], first.report["stages"]);
-    // Another commit of the same tree is judged anew: a test can read its message.
+    // Another commit with the same tree is verified again: a test can read its message.
     scene.shell("cd repo && git commit -q --amend -m other");
     assert!(scene.verify().report.get("cachedFrom").is_none());
-    // So is one that has a new tag, which a test can read as well.
+    // So is one with a new tag, which a test can read as well.
     assert!(scene.verify().report.get("cachedFrom").is_some());
     scene.shell("cd repo && git tag v2");
     assert!(scene.verify().report.get("cachedFrom").is_none());
@@ -336,11 +336,11 @@ fn another_tree_another_rule_another_tool_and_a_failure_are_judged_anew() {
     let is_cached = |answer: &Answer| answer.report.get("cachedFrom").is_some();
     assert!(!is_cached(&verify()));
     assert!(is_cached(&verify()));
-    // Another tool: the verdict turns.
+    // With another tool, the verdict changes.
     scene.shell("printf '#!/bin/sh\\nexit 1' > tools/own-tool");
     let broken = verify();
     assert_eq!(broken.text("/overall"), "fail", "{:#}", broken.report);
-    // A failure is never remembered.
+    // A failure is never reused.
     assert_eq!(verify().text("/overall"), "fail");
     scene.shell("printf '#!/bin/sh\\nexit 0' > tools/own-tool");
     assert!(!is_cached(&verify()), "the tool was written again");
@@ -348,7 +348,7 @@ fn another_tree_another_rule_another_tool_and_a_failure_are_judged_anew() {
     // Another tree.
     scene.change();
     assert!(!is_cached(&verify()));
-    // Other rules: a tag that moves on with the settings.
+    // With other rules: a tag that moves with the settings.
     scene.settings("[[verify.routes]]\nname = \"all\"\npaths = [\"**\"]\ntargeted_tests = [\"sh\", \"-c\", \"own-tool; echo 2 passed\"]\n");
     scene.change();
     assert!(!is_cached(&verify()));
@@ -374,14 +374,14 @@ fn verifications_are_listed_and_shown_among_the_runs() {
         .unwrap();
     let shown = crate::document::read(std::str::from_utf8(&shown.stdout).unwrap());
     assert_eq!(shown, failed.report);
-    // Without an id it is the newest, as there is no run.
+    // Without an id it shows the newest, because there is no run.
     let newest = scene.drive(&["runs", "show", "--json"]).output().unwrap();
     let newest = crate::document::read(std::str::from_utf8(&newest.stdout).unwrap());
     assert_eq!(newest["runId"], id);
     let logs = scene.drive(&["runs", "logs", id]).output().unwrap();
     let told = String::from_utf8_lossy(&logs.stderr).into_owned();
     assert!(told.contains(&format!("`drive runs show {id}`")), "{told}");
-    // Somebody's typing error is no path.
+    // A mistyped id is not used as a path.
     let odd = scene
         .drive(&["runs", "show", "../../etc/passwd"])
         .output()
@@ -391,7 +391,7 @@ fn verifications_are_listed_and_shown_among_the_runs() {
 
 #[test]
 fn a_quarantined_test_gets_a_second_chance_until_its_day_and_is_named() {
-    // Another try is made in a workspace of its own, of which the name tells.
+    // A retry has its own workspace, whose name identifies it.
     let script = "case \\\"$PWD\\\" in *retry*) echo 1 passed; exit 0;; esac; echo 'test once ... FAILED'; exit 1";
     for (expires, overall, told) in [
         (
@@ -415,10 +415,10 @@ fn a_quarantined_test_gets_a_second_chance_until_its_day_and_is_named() {
             "{:#}",
             answer.report
         );
-        // A verdict that a second chance gave is not reused.
+        // A verdict after a retry is not reused.
         assert!(scene.verify().report.get("cachedFrom").is_none());
     }
-    // What another try fails with counts: only the first failure was the quarantined one.
+    // A failure of the retry counts: only the first failure was the quarantined one.
     let other = "case \\\"$PWD\\\" in *retry*) echo 'test other ... FAILED'; exit 1;; esac; echo 'test once ... FAILED'; exit 1";
     // A test that fails each time is not let through.
     let always = "echo 'test once ... FAILED'; exit 1";

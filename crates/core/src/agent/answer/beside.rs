@@ -1,5 +1,5 @@
-//! Finds contradictions beside a reviewer's answer: another verdict, or findings that the answer leaves
-//! out. An approval beside either is inconclusive.
+//! Finds contradictions outside of a reviewer's answer: another verdict, or findings that the
+//! answer leaves out. An approval next to either is inconclusive.
 
 use super::block::{Object, all_json};
 use super::fields::{Fields, plain};
@@ -8,7 +8,7 @@ use super::review::{Review, Verdict};
 use super::{Inconclusive, inconclusive};
 use serde_json::Value;
 
-/// Lists in which reviewers put findings.
+/// Names of lists in which reviewers put findings.
 const LISTS: [&str; 8] = [
     "suggestions",
     "findings",
@@ -19,18 +19,18 @@ const LISTS: [&str; 8] = [
     "objections",
     "defects",
 ];
-/// The keys of a finding, or of a verdict.
+/// The keys that mark a finding or a verdict.
 const KEYS: [&str; 3] = ["verdict", "severity", "issue"];
 
 /// A reviewer's text without its answer.
 pub(super) struct Beside<'t> {
     values: Vec<Value>,
-    /// What no parser reads.
+    /// The parts that are not JSON.
     prose: Vec<&'t str>,
 }
 
 impl<'t> Beside<'t> {
-    /// What stands in a text beside this part of it.
+    /// The text outside of the answer.
     pub(super) fn of(text: &'t str, answer: &str) -> Result<Self, Inconclusive> {
         let answer = answer.trim();
         let own = text
@@ -59,13 +59,13 @@ impl<'t> Beside<'t> {
         Ok(Self { values, prose })
     }
 
-    /// The values that judge something, except those that the answer repeats.
+    /// The values that contain a verdict or findings, except those that the answer repeats.
     pub(super) fn judging(&self, answer: &Value) -> impl Iterator<Item = &Value> {
         let all = self.values.iter();
         all.filter(move |value| judges(value) && !is_within(value, answer))
     }
 
-    /// Refuses values that say another thing than the answer, or more.
+    /// Refuses values that contradict the answer or add to it.
     pub(super) fn require_one_verdict(&self, answer: &Value) -> Result<(), Inconclusive> {
         let Some(other) = self.judging(answer).next() else {
             return Ok(());
@@ -81,8 +81,8 @@ impl<'t> Beside<'t> {
         ))
     }
 
-    /// Refuses a verdict or finding that no parser reads: it may be an objection. What agrees with the
-    /// review is no other one.
+    /// Refuses a verdict or finding in the prose, which may be an objection. A statement that
+    /// agrees with the review is accepted.
     pub(super) fn require_agreement(&self, review: &Review) -> Result<(), Inconclusive> {
         for said in self.prose.iter().flat_map(|part| keys(part)) {
             let is_content = review.verdict.is_content();
@@ -120,7 +120,7 @@ impl<'t> Beside<'t> {
     }
 }
 
-/// A key of the answer that is not read and holds findings, or verdicts on parts.
+/// A key of the answer that is not read although it holds findings, or verdicts on parts.
 pub(super) fn unread(answer: &Value) -> Option<&str> {
     let is_read = |key: &String| ["suggestions", "findings"].contains(&plain(key).as_str());
     let mut fields = answer.as_object()?.iter().filter(|(key, _)| !is_read(key));
@@ -128,7 +128,8 @@ pub(super) fn unread(answer: &Value) -> Option<&str> {
     found.map(|(key, _)| key.as_str())
 }
 
-/// Whether an object in this value, or within that, reads like a finding or a verdict, or lists them.
+/// Whether this value contains, at any depth, an object with the keys of a finding or verdict, or a
+/// list of such.
 fn judges(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(judges),
@@ -139,7 +140,7 @@ fn judges(value: &Value) -> bool {
     }
 }
 
-/// Whether this is a list of findings with something in it.
+/// Whether this is a non-empty list of findings.
 fn is_list(key: &str, value: &Value) -> bool {
     LISTS.contains(&plain(key).as_str())
         && match value {
@@ -160,7 +161,7 @@ fn has_key(value: &Value, name: &str) -> bool {
     }
 }
 
-/// Whether the answer says all of this.
+/// Whether the answer contains all of this value.
 fn is_within(value: &Value, answer: &Value) -> bool {
     let is_part = match answer {
         Value::Array(items) => items.iter().any(|item| is_within(value, item)),
@@ -171,22 +172,22 @@ fn is_within(value: &Value, answer: &Value) -> bool {
     value == answer || is_part || value.as_array().is_some_and(is_list)
 }
 
-/// A key with a value, in a text that is no JSON.
+/// A key with a value, in text that is not JSON.
 struct Said<'t> {
     key: &'static str,
-    /// Whether the key stands between quotes, as in JSON and Python.
+    /// Whether the key is quoted, as in JSON and Python.
     is_quoted: bool,
-    /// Whether the key is the first word of its line, or of an object.
+    /// Whether the key is the first word of its line or of an object.
     is_first: bool,
     /// The rest of its line, or the next one.
     value: &'t str,
 }
 
-/// Marks around words, none of which changes what they say.
+/// Marks around words that do not change their meaning.
 const MARKS: &[char] = &['"', '\'', '`', '*', '_', ' ', '\t'];
 
 fn keys(text: &str) -> impl Iterator<Item = Said<'_>> {
-    // Only this changes no length, so that places in both are the same.
+    // This lowercasing keeps lengths, so that positions in both texts are the same.
     let lower = text.to_ascii_lowercase();
     let mut found = Vec::new();
     for key in KEYS {
@@ -196,7 +197,7 @@ fn keys(text: &str) -> impl Iterator<Item = Said<'_>> {
     found.into_iter()
 }
 
-/// What the word at this place says, if it is a key with a value.
+/// The statement at this place, if the word is a key with a value.
 fn said<'t>(text: &'t str, key: &'static str, at: usize) -> Option<Said<'t>> {
     let (before, after) = (&text[..at], &text[at + key.len()..]);
     if before.ends_with(|c: char| c.is_alphanumeric()) {
@@ -216,7 +217,7 @@ fn said<'t>(text: &'t str, key: &'static str, at: usize) -> Option<Said<'t>> {
     })
 }
 
-/// A value without its marks; empty where a block follows.
+/// A value without its marks; empty if a block follows.
 fn value_of(text: &str) -> &str {
     let mut lines = text.lines().map(|line| line.trim_matches(MARKS));
     let line = lines.find(|line| !line.is_empty()).unwrap_or_default();

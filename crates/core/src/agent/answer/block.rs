@@ -5,20 +5,20 @@ use crate::fences::{Block, fenced_blocks};
 use crate::verify::text::tail;
 use serde_json::Value;
 
-/// An object in an agent's text, or a list.
+/// An object or list in an agent's text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Object<'t> {
-    /// As it stands there.
+    /// Its source text.
     pub(super) text: &'t str,
-    /// What it says.
+    /// Its parsed value.
     pub(super) value: Value,
 }
 
 /// The last JSON block of an agent's text.
 ///
 /// Lenient in form: the last fenced block tagged `json`; else the last fenced block that holds an
-/// object; else the last object that stands in the text. Strict in meaning: when the last block
-/// tagged `json` is broken, no earlier one is taken for it.
+/// object; else the last object in the text. Strict in meaning: if the last block tagged `json` is
+/// broken, no earlier block replaces it.
 pub(super) fn last_json(text: &str) -> Result<Object<'_>, &'static str> {
     let blocks = fenced_blocks(text);
     if let Some(block) = blocks.iter().rev().find(|block| block.is_tagged(&["json"])) {
@@ -41,8 +41,7 @@ pub(super) fn last_json(text: &str) -> Result<Object<'_>, &'static str> {
 
 const TWICE: &str = "its JSON block has a key twice";
 
-/// Every object and list of a text, fenced or bare, in no order; what stands inside another one is not
-/// listed.
+/// Every outermost object and list of a text, fenced or bare, in no order.
 pub(super) fn all_json(text: &str) -> Vec<Result<Object<'_>, NotObject>> {
     let blocks = fenced_blocks(text);
     let mut all = Vec::new();
@@ -59,7 +58,7 @@ pub(super) fn all_json(text: &str) -> Vec<Result<Object<'_>, NotObject>> {
     all
 }
 
-/// What stands outside of the blocks.
+/// The parts of the text outside of the blocks.
 fn between<'t>(text: &'t str, blocks: &[Block<'t>]) -> Vec<&'t str> {
     let mut parts = Vec::new();
     let mut from = 0;
@@ -84,17 +83,17 @@ fn read_any(text: &str) -> Result<Object<'_>, NotObject> {
     Ok(Object { text, value })
 }
 
-/// The only object in the text, however long it is.
+/// The only object in the text, of any length.
 fn only_bare_object(text: &str) -> Option<Result<Object<'_>, NotObject>> {
     let object = text.get(text.find('{')?..=text.rfind('}')?)?;
     Some(read(object)).filter(|read| *read != Err(NotObject::Invalid))
 }
 
-/// How much of a text is searched for objects without a fence, and how often.
+/// How many bytes of a text are searched for bare objects, and how many tries the search makes.
 const NEAR: usize = 64 * 1024;
 const MAX_TRIES: usize = 2000;
 
-/// What stands in a text without a fence and begins with one of these.
+/// The bare objects or lists in a text that begin with one of these characters.
 fn bare_json<'t>(text: &'t str, starts: &[char]) -> Vec<Result<Object<'t>, NotObject>> {
     let mut rest = text;
     let mut found = Vec::new();

@@ -1,7 +1,7 @@
 use serde_json::Value;
 
-/// An object whose keys are compared without regard to case and separators, so that `prTitle`,
-/// `PR-Title` and `pr_title` are one.
+/// An object whose keys are compared without case and separators, so that `prTitle`, `PR-Title` and
+/// `pr_title` are the same key.
 pub(super) struct Fields<'v>(&'v Value);
 
 impl<'v> Fields<'v> {
@@ -19,13 +19,13 @@ impl<'v> Fields<'v> {
         })
     }
 
-    /// Text, trimmed; `None` when it is missing, empty or something else.
+    /// The trimmed text; `None` if it is missing, empty or not text.
     pub(super) fn text(&self, name: &str) -> Option<String> {
         let text = self.get(name)?.as_str()?.trim();
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// Text, or a number as text: ids come as both.
+    /// The text, or a number as text: models write ids as both.
     pub(super) fn id(&self, name: &str) -> Option<String> {
         let value = self.get(name)?;
         match value.as_u64() {
@@ -34,7 +34,7 @@ impl<'v> Fields<'v> {
         }
     }
 
-    /// A number, or text that is one.
+    /// A number, or text that is a number.
     pub(super) fn number(&self, name: &str) -> Option<u64> {
         let value = self.get(name)?;
         value
@@ -42,7 +42,7 @@ impl<'v> Fields<'v> {
             .or_else(|| value.as_str()?.trim().parse().ok())
     }
 
-    /// Whether it says yes.
+    /// Whether the value is true or says yes.
     pub(super) fn flag(&self, name: &str) -> bool {
         let value = self.get(name);
         let is_word = |text: &str| matches!(plain(text).as_str(), "true" | "yes");
@@ -53,7 +53,7 @@ impl<'v> Fields<'v> {
         })
     }
 
-    /// A word in its plain form, for comparing with known words.
+    /// A word in its plain form, to compare it with known words.
     pub(super) fn word(&self, name: &str) -> Option<String> {
         self.text(name).map(|text| plain(&text))
     }
@@ -64,7 +64,7 @@ impl<'v> Fields<'v> {
     }
 }
 
-/// Lowercase letters and digits only.
+/// The letters and digits of a text, in lowercase.
 pub(super) fn plain(text: &str) -> String {
     text.chars()
         .filter(|c| c.is_alphanumeric())

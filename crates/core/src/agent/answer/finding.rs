@@ -10,12 +10,12 @@ pub struct Finding {
     pub file: Option<String>,
     /// The line in the new version of the file.
     pub line: Option<u64>,
-    /// The last line, where it is about several.
+    /// The last line, if the finding covers several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_line: Option<u64>,
     /// The defect.
     pub issue: String,
-    /// What shows it: the input or path that fails, the quoted line.
+    /// The evidence: the input or path that fails, or the quoted line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
     /// The suggested fix.
@@ -23,14 +23,14 @@ pub struct Finding {
     /// Code that replaces exactly these lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replacement: Option<String>,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// How sure the reviewer is.
+    /// The reviewer's confidence.
     pub confidence: Confidence,
-    /// Whether it was there before the change: it is reported apart and does not block.
+    /// Whether it existed before the change: such findings are reported separately and do not block.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pre_existing: bool,
-    /// Why a second agent says that it is wrong.
+    /// Why a second agent refuted it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refuted: Option<String>,
 }
@@ -62,7 +62,7 @@ impl Severity {
         }
     }
 
-    /// Reads a word that reviewers use, in its plain form.
+    /// Parses a word that reviewers use, in its plain form.
     pub(super) fn read(word: &str) -> Option<Self> {
         match word {
             "blocker" | "blocking" | "critical" | "high" => Some(Severity::Blocker),
@@ -73,16 +73,16 @@ impl Severity {
     }
 }
 
-/// How sure a reviewer is of a finding, from 0 to 100.
+/// The confidence of a reviewer in a finding, from 0 to 100.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u64", into = "u8")]
 pub struct Confidence(u8);
 
 impl Confidence {
-    /// Beyond doubt. A reviewer that gives no figure has named no doubt.
+    /// Full confidence. A reviewer that gives no number expressed no doubt.
     pub const CERTAIN: Self = Self(100);
 
-    /// Of these percent; `None` beyond 100.
+    /// A confidence of this many percent; `None` beyond 100.
     pub fn new(percent: u64) -> Option<Self> {
         let percent = u8::try_from(percent).ok()?;
         (percent <= 100).then_some(Self(percent))

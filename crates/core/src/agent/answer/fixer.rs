@@ -18,11 +18,11 @@ pub enum CommentAction {
     Question,
 }
 
-/// What a fixer says about one comment.
+/// A fixer's answer to one comment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommentAnswer {
-    /// The comment, as it was named to the fixer.
+    /// The comment's id in the fixer's prompt.
     pub id: String,
     /// How the fixer handled the comment.
     pub action: CommentAction,
@@ -34,13 +34,13 @@ pub struct CommentAnswer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FixerAnswer {
-    /// One clear answer a comment. A comment that is not here was not answered.
+    /// One clear answer for each comment. A comment that is missing here was not answered.
     pub comments: Vec<CommentAnswer>,
-    /// Entries that said nothing clear, or contradicted each other.
+    /// The number of entries that were unclear or contradicted each other.
     pub unclear: u32,
 }
 
-/// A fixer's answer. An entry that is not clear is left out, so its comment counts as unanswered.
+/// Parses a fixer's answer. An unclear entry is left out, so its comment counts as unanswered.
 pub fn read_fixer(text: &str) -> Result<FixerAnswer, Inconclusive> {
     let answer = last_json(text).map_err(inconclusive)?.value;
     let items = Fields::new(&answer)

@@ -1,4 +1,4 @@
-//! The forms of answers that programs read, for agents whose CLI can be given one.
+//! The forms of answers that programs read, for agents whose CLI accepts a schema.
 
 use crate::agent::outcome::AgentOutcome;
 use schemars::generate::SchemaSettings;
@@ -23,7 +23,7 @@ pub enum AnswerForm {
 }
 
 impl AnswerForm {
-    /// Whether the message has no form.
+    /// Whether the message may have any form.
     pub fn is_free(&self) -> bool {
         match self {
             AnswerForm::Free => true,
@@ -31,9 +31,9 @@ impl AnswerForm {
         }
     }
 
-    /// The JSON Schema of the answer, in the strict dialect of OpenAI's API, which Anthropic's takes
-    /// too: every field is required and none may be added. Fields come in alphabetical order, because
-    /// JSON libraries sort them on the way, and a model writes them in that order: `analysis` is first.
+    /// The JSON Schema of the answer, in the strict dialect of OpenAI's API, which Anthropic's accepts too:
+    /// every field is required, and no other is allowed. Fields are in alphabetical order, because JSON
+    /// libraries sort them, and a model writes them in that order: `analysis` comes first.
     pub fn schema(self) -> Option<Value> {
         match self {
             AnswerForm::Free => None,
@@ -42,7 +42,7 @@ impl AnswerForm {
         }
     }
 
-    /// What an agent is told whose CLI asks for the form itself: its prompt asks for a JSON block.
+    /// The note for an agent whose CLI asks for the form itself, because its prompt asks for a JSON block.
     pub fn note(self) -> Option<&'static str> {
         match self {
             AnswerForm::Free => None,
@@ -62,12 +62,12 @@ impl AnswerForm {
     }
 }
 
-/// What an agent said.
+/// The messages of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Said<'t> {
     /// All its messages.
     pub text: &'t str,
-    /// Its last message, if its CLI gave that the form of the answer.
+    /// Its last message, if the CLI returned it in the requested form.
     pub document: Option<&'t str>,
 }
 
@@ -166,7 +166,7 @@ struct RefutationAnswer {
     why: String,
 }
 
-/// The schema of a type whose fields are all required; one that may be missing is null instead.
+/// The schema of a type with all fields required; an optional field is null instead of missing.
 fn strict<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -179,7 +179,7 @@ fn strict<T: JsonSchema>() -> Value {
 }
 
 fn close(schema: &mut Schema) {
-    // The dialect knows few formats of strings, and none of numbers.
+    // The dialect supports few string formats and no number formats.
     schema.remove("format");
     let properties = schema.get("properties").and_then(Value::as_object);
     let Some(names) = properties.map(|all| all.keys().cloned().collect::<Vec<String>>()) else {

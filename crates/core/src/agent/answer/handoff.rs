@@ -1,4 +1,4 @@
-//! The handoff of a task: notes that its agent leaves for the tasks that build on it.
+//! The handoff of a task: notes of its agent for the tasks that build on it.
 
 use super::block::last_json;
 use super::fields::Fields;
@@ -7,51 +7,51 @@ use crate::forge::text::fit;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The most items of one list that are kept.
+/// How many items of one list are stored.
 const MOST_ITEMS: usize = 20;
-/// How much of one item is kept, in characters.
+/// How many characters of one item are stored.
 const ITEM_CHARS: usize = 300;
-/// How much of an answer without a block is kept, in bytes.
+/// How many bytes of an answer without a block are stored.
 const SAID_BYTES: usize = 4 << 10;
-/// The lists of a note; a block without any of them is something else.
+/// The lists of a handoff; a block without any of them is not a handoff.
 const LISTS: [&str; 5] = ["added", "decisions", "commands", "undone", "notes"];
 
-/// What the agent of a task leaves for those who build on it. Nothing of it is proven.
+/// The notes of a task's agent for the tasks that build on it. None of it is verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, from = "StoredHandoff")]
 pub struct Handoff {
-    /// What it added, and under which name.
+    /// Things that it added, with their names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub added: Vec<Added>,
-    /// What it decided.
+    /// Decisions that it made.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
-    /// Commands that passed, as it says.
+    /// Commands that passed, according to the agent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
-    /// What it left undone.
+    /// Work that it left undone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undone: Vec<String>,
-    /// What every agent of the cruise should know.
+    /// Notes for every agent of the cruise.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What it said, where it wrote no such lists.
+    /// Its message, if it wrote no such lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
 }
 
-/// Something that an agent added.
+/// A thing that an agent added.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Added {
     /// Its name in the code.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub what: String,
 }
 
-/// A note as it is stored: once it was a text.
+/// A handoff as it is stored; older ones are plain text.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum StoredHandoff {
@@ -99,8 +99,8 @@ impl From<StoredHandoff> for Handoff {
     }
 }
 
-/// What an agent left; `None` where it said nothing. The lists of its last JSON block count; without
-/// such a block, what it said.
+/// An agent's handoff; `None` if it wrote nothing. The lists of its last JSON block count; without
+/// such a block, its text.
 pub fn read_handoff(text: &str) -> Option<Handoff> {
     let block = last_json(text).ok().map(|object| object.value);
     if let Some(value) = block.filter(is_handoff) {
@@ -122,7 +122,7 @@ pub fn read_handoff(text: &str) -> Option<Handoff> {
     })
 }
 
-/// The text without the fenced block that is a note for other agents, where it ends with one.
+/// The text without a fenced handoff block at its end, if there is one.
 pub fn without_handoff(text: &str) -> &str {
     let text = text.trim_end();
     let blocks = fenced_blocks(text);
@@ -171,7 +171,7 @@ fn texts(fields: &Fields<'_>, name: &str) -> Vec<String> {
     items.take(MOST_ITEMS).collect()
 }
 
-/// A text on one line, within its bound.
+/// A text on one line, shortened.
 fn line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").chars().take(ITEM_CHARS).collect()

@@ -1,21 +1,20 @@
-//! JSON as models write it: with comments and trailing commas. Whoever names a key twice has said two
-//! things, and neither counts.
+//! JSON as models write it: with comments and trailing commas. An object that names a key twice is refused.
 
 use super::fields::plain;
 use jsonc_parser::ast;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::{Map, Value};
 
-/// Why a text is neither an object nor a list, or no object.
+/// Why a text cannot be read as an object or list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotObject {
-    /// It is not JSON, or something else.
+    /// It is not JSON, or another kind of value.
     Invalid,
     /// It names a key twice.
     Twice,
 }
 
-/// The forms that are read besides JSON. Everything else would be a guess.
+/// The syntax that is accepted besides JSON. Anything more would be a guess.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -29,7 +28,7 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// The object that a text is.
+/// Parses a text as an object.
 pub(super) fn object(text: &str) -> Result<Value, NotObject> {
     match object_or_list(text) {
         Ok(Value::Array(_)) => Err(NotObject::Invalid),
@@ -37,7 +36,7 @@ pub(super) fn object(text: &str) -> Result<Value, NotObject> {
     }
 }
 
-/// The object or list that a text is.
+/// Parses a text as an object or a list.
 pub(super) fn object_or_list(text: &str) -> Result<Value, NotObject> {
     let parsed = parse_to_ast(text.trim(), &CollectOptions::default(), &OPTIONS);
     match parsed.map(|parsed| parsed.value) {
@@ -46,7 +45,7 @@ pub(super) fn object_or_list(text: &str) -> Result<Value, NotObject> {
     }
 }
 
-/// The parser bounds the depth.
+/// Converts a parsed value. The recursion is safe because the parser limits the depth.
 fn converted(value: ast::Value<'_>) -> Result<Value, NotObject> {
     Ok(match value {
         ast::Value::NullKeyword(_) => Value::Null,

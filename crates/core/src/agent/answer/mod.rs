@@ -33,15 +33,15 @@ pub use validator::{
 
 use serde::{Deserialize, Serialize};
 
-/// An answer that says nothing that could be acted on.
+/// An answer from which no action follows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Inconclusive {
-    /// Why, as a lowercase fragment.
+    /// The reason, as a lowercase fragment.
     pub reason: String,
 }
 
-/// The most items of one list that are read.
+/// How many items of one list are read at most.
 const MAX_ITEMS: usize = 500;
 
 fn inconclusive(reason: impl Into<String>) -> Inconclusive {

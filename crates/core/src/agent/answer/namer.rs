@@ -8,7 +8,7 @@ pub const MAX_TITLE_CHARS: usize = 72;
 /// The longest branch name, in characters.
 pub const MAX_BRANCH_CHARS: usize = 50;
 
-/// A title and a branch name that can be used as they are.
+/// A usable title and branch name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Naming {
@@ -18,7 +18,7 @@ pub struct Naming {
     pub branch_name: BranchName,
 }
 
-/// A namer's answer; whatever of it is unusable is made from the task instead.
+/// Parses a namer's answer; an unusable part is made from the task instead.
 pub fn read_naming(text: &str, task: &str) -> Naming {
     let answer = last_json(text)
         .map(|object| object.value)
@@ -36,12 +36,12 @@ pub fn read_naming(text: &str, task: &str) -> Naming {
     }
 }
 
-/// A branch name made of the task's first words.
+/// A branch name from the task's first words.
 pub fn slug(task: &str) -> BranchName {
     BranchName::of_words(task, MAX_BRANCH_CHARS)
 }
 
-/// A title made of the task's first line.
+/// A title from the task's first line.
 pub fn title_of(task: &str) -> String {
     let first = task
         .lines()
@@ -61,7 +61,7 @@ fn is_title(title: &str) -> bool {
     title.chars().count() <= MAX_TITLE_CHARS && !title.chars().any(char::is_control)
 }
 
-/// The name, where git takes it and a shell needs no quotes for it.
+/// The name as a branch, if git accepts it and a shell needs no quotes for it.
 fn usable(name: &str) -> Option<BranchName> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
     let is_misread = name.starts_with("refs/")

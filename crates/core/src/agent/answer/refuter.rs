@@ -6,17 +6,17 @@ use super::reviewer::Shown;
 use super::{Inconclusive, MAX_ITEMS, inconclusive};
 use serde_json::Value;
 
-/// What an agent says of a finding that it tried to refute.
+/// An agent's refutation of a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refutation {
-    /// The finding, as it was named to the agent.
+    /// The finding's id in the agent's prompt.
     pub id: String,
-    /// What shows that it is wrong.
+    /// The reason why the finding is wrong.
     pub why: String,
 }
 
-/// The findings that an agent refutes with a reason. A finding that any of its blocks lets stand holds.
-/// Who repeats a block that it was shown has refuted nothing.
+/// Parses the findings that an agent refutes with a reason. A finding that any block of the answer
+/// confirms stands. A block that only repeats the prompt refutes nothing.
 pub fn read_refutations<'t>(
     said: impl Into<Said<'t>>,
     shown: &Shown<'_>,

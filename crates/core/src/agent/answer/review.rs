@@ -18,7 +18,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether the reviewer has no objection.
+    /// Whether the reviewer does not object.
     pub fn is_content(self) -> bool {
         match self {
             Verdict::Approved | Verdict::NotApplicable => true,
@@ -37,12 +37,12 @@ impl Verdict {
     }
 }
 
-/// What a reviewer said. What follows from it is derived elsewhere.
+/// A reviewer's answer. The verdict that counts is derived elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Review {
-    /// Its own verdict on the whole change.
+    /// The reviewer's own verdict on the whole change.
     pub verdict: Verdict,
-    /// The findings, as they were given.
+    /// The findings as the reviewer wrote them.
     pub findings: Vec<Finding>,
 }

@@ -8,10 +8,10 @@ use super::review::{Review, Verdict};
 use super::{Inconclusive, MAX_ITEMS, inconclusive};
 use serde_json::Value;
 
-/// The longest replacement that is kept; a longer one is not a suggestion but a patch.
+/// The longest replacement that is kept; a longer one is a patch and not a suggestion.
 const REPLACEMENT_BYTES: usize = 8 * 1024;
 
-/// What a reviewer writes when it has said everything. Not itself a remark.
+/// The marker that a reviewer writes at the end of its review. It is no remark itself.
 pub const REVIEW_COMPLETE: &str = "[REVIEW COMPLETE]";
 
 /// Whether a line is the end marker of a review: the marker alone, with any emphasis. A line that
@@ -21,13 +21,13 @@ pub fn ends_review(line: &str) -> bool {
     line.trim() == REVIEW_COMPLETE
 }
 
-/// Whether a reviewer, or one who refutes, has tried to give its answer in this text.
+/// Whether a reviewer or refuter began to give its answer in this text.
 pub fn has_begun_answer(text: &str) -> bool {
     let keys = ANSWER_KEYS.map(|key| format!("\"{key}\""));
     keys.iter().any(|key| text.contains(key)) || one_word(text).is_some()
 }
 
-/// Whether the text holds such an answer as a whole.
+/// Whether the text contains a complete answer of that kind.
 pub fn has_answer(text: &str) -> bool {
     let is_answer = |value: &Value| {
         let fields = Fields::new(value);
@@ -36,27 +36,27 @@ pub fn has_answer(text: &str) -> bool {
     last_json(text).is_ok_and(|last| is_answer(&last.value))
 }
 
-/// The key of a verdict, and of a list of refutations.
+/// The keys of a verdict and of a list of refutations.
 const ANSWER_KEYS: [&str; 2] = ["verdict", "findings"];
 
-/// What a reviewer was shown. A verdict that stands there was quoted, not said.
+/// The texts that a reviewer saw. A verdict in them was quoted by the reviewer, not given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown<'a> {
-    /// The commit under review, where it is known. A block that names it cannot have been there before.
+    /// The commit under review, if known. A block that names it cannot be older than the review.
     pub commit: Option<&'a str>,
-    /// What it was asked, with an example.
+    /// The prompt, which contains an example.
     pub prompt: &'a str,
-    /// The change.
+    /// The diff.
     pub diff: &'a str,
-    /// Other people's words: the task, comments.
+    /// Texts of other people: the task and comments.
     pub texts: Vec<&'a str>,
 }
 
-/// How many characters of the commit a reviewer is asked to repeat.
+/// How many characters of the commit id a reviewer must repeat.
 pub const COMMIT_CHARS: usize = 12;
 
-/// A reviewer's answer. Without a clear verdict, or with a finding that cannot be read, it is
-/// inconclusive: neither an approval nor a finding may be made up or lost.
+/// Parses a reviewer's answer. An answer without a clear verdict, or with an unreadable finding, is
+/// inconclusive: neither an approval nor a finding may be invented or lost.
 pub fn read_review<'t>(
     said: impl Into<Said<'t>>,
     shown: &Shown<'_>,
@@ -78,8 +78,8 @@ pub fn read_review<'t>(
     Ok(review)
 }
 
-/// The answer of an agent whose CLI gave its last message the form of one. Earlier messages may be
-/// drafts of it, but an approval after an objection is a contradiction.
+/// Parses the answer of an agent whose CLI returned its last message in the requested form. Earlier
+/// messages may be drafts, but an approval after an objection is a contradiction.
 fn read_document(document: &str, text: &str, shown: &Shown<'_>) -> Result<Review, Inconclusive> {
     let value = object(document).map_err(|why| match why {
         NotObject::Invalid => inconclusive("its answer is not a JSON object"),
@@ -97,12 +97,12 @@ fn read_document(document: &str, text: &str, shown: &Shown<'_>) -> Result<Review
     Ok(given)
 }
 
-/// Refuses to take an answer for an approval that comes after an objection of the same agent. The verdict
-/// may follow from the answer although it names a finding: one that its reviewer is not sure of.
+/// Refuses an approval that follows an objection in the same output. The verdict may follow from
+/// the answer although it contains a finding: one of which its reviewer is not sure.
 pub fn require_unopposed<'t>(said: impl Into<Said<'t>>) -> Result<(), Inconclusive> {
     let Said { text, document } = said.into();
     let Some(document) = document else {
-        // An answer without a form is read with everything beside it.
+        // An answer without a form is read together with everything beside it.
         return Ok(());
     };
     let value = object(document).map_err(|_| inconclusive("its answer is not a JSON object"))?;
@@ -129,13 +129,13 @@ fn unopposed(given: &Review, answer: &Object<'_>, text: &str) -> Result<(), Inco
     Err(inconclusive("it approves after an earlier message objects"))
 }
 
-/// Whether a review has a finding that could stand against a merge.
+/// Whether a review has a finding that could block a merge.
 fn claims(review: &Review) -> bool {
     let mut all = review.findings.iter();
     all.any(|one| one.severity <= Severity::Major)
 }
 
-/// Refuses a verdict on another commit, and one that was quoted.
+/// Refuses a verdict on another commit, and a quoted one.
 fn require_own(answer: &Object<'_>, shown: &Shown<'_>) -> Result<(), Inconclusive> {
     let commit = Fields::new(&answer.value).text("commit");
     let is_own = |named: String| shown.commit.is_some_and(|commit| is_about(&named, commit));
@@ -144,20 +144,20 @@ fn require_own(answer: &Object<'_>, shown: &Shown<'_>) -> Result<(), Inconclusiv
         Some(false) => Err(inconclusive("its verdict names another commit")),
         None => match shown.place_of(answer.text) {
             Some(place) => Err(inconclusive(format!(
-                "its verdict block also stands in {place}"
+                "its verdict block is also in {place}"
             ))),
             None => Ok(()),
         },
     }
 }
 
-/// Whether a reviewer's word for a commit means this one.
+/// Whether a reviewer's commit id means this commit.
 fn is_about(named: &str, commit: &str) -> bool {
     let named = named.to_lowercase();
     named.len() >= COMMIT_CHARS.min(commit.len()) && commit.starts_with(&named)
 }
 
-/// The verdict of a message that is nothing else.
+/// The verdict of a message that contains nothing else.
 fn one_word(text: &str) -> Option<Verdict> {
     let mut lines = text
         .lines()
@@ -172,7 +172,7 @@ fn one_word(text: &str) -> Option<Verdict> {
 }
 
 impl Shown<'_> {
-    /// Where else a block stands, as text.
+    /// The other text in which a block occurs, if any, as words.
     pub(super) fn place_of(&self, block: &str) -> Option<&'static str> {
         let block = squeezed(block.lines());
         let unmarked = self
@@ -192,12 +192,12 @@ impl Shown<'_> {
     }
 }
 
-/// Without white space, so that another indentation is no difference.
+/// The text without white space, so that indentation makes no difference.
 fn squeezed<'t>(lines: impl Iterator<Item = &'t str>) -> String {
     lines.flat_map(str::split_whitespace).collect()
 }
 
-/// The beginning of a word that is quoted in a reason.
+/// The beginning of a word, for quoting it in a reason.
 fn clip(word: &str) -> String {
     let clean = word.chars().filter(|c| !c.is_control() && *c != '`');
     clean.take(40).collect()
@@ -280,14 +280,15 @@ fn finding(value: &Value) -> Result<Finding, Inconclusive> {
     })
 }
 
-/// Code as it was given: its indentation counts. An empty one deletes the lines.
+/// The suggested code, with its indentation. An empty one deletes the lines.
 fn replacement(fields: &Fields<'_>) -> Option<String> {
     let code = fields.get("replacement")?.as_str()?;
     let code = code.strip_suffix('\n').unwrap_or(code);
     (code.len() <= REPLACEMENT_BYTES).then(|| code.to_owned())
 }
 
-/// A reviewer that gives no severity has not said that it can be merged as it is.
+/// The severity of a finding. Without one it is major, because the reviewer did not say that the
+/// finding is harmless.
 fn severity(fields: &Fields<'_>) -> Result<Severity, Inconclusive> {
     let Some(word) = fields.word("severity") else {
         return Ok(Severity::Major);
@@ -295,7 +296,7 @@ fn severity(fields: &Fields<'_>) -> Result<Severity, Inconclusive> {
     Severity::read(&word).ok_or_else(|| inconclusive(format!("unknown severity `{}`", clip(&word))))
 }
 
-/// Percent, with or without the sign, or a fraction such as `0.9`.
+/// The confidence as a percentage, with or without the sign, or as a fraction such as `0.9`.
 fn confidence(fields: &Fields<'_>, severity: Severity) -> Result<Confidence, Inconclusive> {
     let unknown = || inconclusive("a `confidence` is not a number from 0 to 100");
     let value = match fields.get("confidence") {
@@ -308,7 +309,7 @@ fn confidence(fields: &Fields<'_>, severity: Severity) -> Result<Confidence, Inc
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return Err(unknown()),
     };
     let number: f64 = text.parse().map_err(|_| unknown())?;
-    // 9 of 10 and 9 % are written alike.
+    // A `9` may mean 9 of 10 or 9 %.
     let is_short = (1.0..=10.0).contains(&number) && number.fract() == 0.0;
     let is_percent = value.as_str().is_some_and(|said| said.contains('%'));
     let could_block = severity <= Severity::Major;
@@ -325,7 +326,7 @@ fn confidence(fields: &Fields<'_>, severity: Severity) -> Result<Confidence, Inc
     if !(0.0..=100.0).contains(&percent) {
         return Err(unknown());
     }
-    // Rounded down: in doubt a reviewer was less sure.
+    // It is rounded down: in doubt the reviewer was less sure.
     Confidence::new(percent as u64).ok_or_else(unknown)
 }
 

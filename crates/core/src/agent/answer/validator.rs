@@ -1,4 +1,4 @@
-//! The answer of a validator: how each task stands against its contract, and what shows it.
+//! The answer of a validator: the status of each task's criteria, with evidence.
 
 use super::block::{all_json, last_json};
 use super::fields::Fields;
@@ -8,33 +8,33 @@ use super::{Inconclusive, inconclusive};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The most findings, and the most additions, that are read.
+/// How many findings and how many additions are read at most.
 const MOST_FINDINGS: usize = 100;
-/// The most items of evidence of one task that are read.
+/// How many items of evidence of one task are read at most.
 const MOST_EVIDENCE: usize = 200;
-/// The most files that are kept for one entry.
+/// How many files are stored for one entry.
 const MOST_PLACES: usize = 3;
 /// The longest command, in arguments and in bytes.
 const MOST_ARGUMENTS: usize = 64;
 const COMMAND_BYTES: usize = 8 << 10;
 /// The longest text that an output must contain, in bytes.
 const CONTAINS_BYTES: usize = 1 << 10;
-/// How much of a text is kept, in characters.
+/// How many characters of a text are stored.
 const TITLE_CHARS: usize = 200;
 const TEXT_CHARS: usize = 2_000;
 const PATH_CHARS: usize = 500;
 
-/// How something stands against its contract.
+/// How an entry compares to its contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Standing {
-    /// It is there.
+    /// It is implemented.
     Implemented,
     /// A part of it is missing.
     Partial,
-    /// It is not there.
+    /// It is missing.
     Missing,
-    /// It was built in another way than the contract says.
+    /// It was built differently than the contract says.
     Deviated,
 }
 
@@ -60,7 +60,7 @@ impl Standing {
     }
 }
 
-/// How bad a finding about the whole is; the worst comes first.
+/// The severity of a finding about the whole; the worst comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AuditSeverity {
@@ -85,7 +85,7 @@ impl AuditSeverity {
         }
     }
 
-    /// Reads a word in its plain form, and those that reviewers use.
+    /// Parses a word in its plain form, including the words of reviewers.
     fn read(word: &str) -> Option<Self> {
         match word {
             "critical" | "blocker" => Some(AuditSeverity::Critical),
@@ -116,12 +116,12 @@ pub struct ProofCommand {
     pub command: Vec<String>,
     /// The exit code.
     pub exit: i32,
-    /// What its output contains.
+    /// A text that its output contains.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contains: Option<String>,
 }
 
-/// What a validator says of one entry.
+/// A validator's claim about one entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EntryClaim {
@@ -129,12 +129,12 @@ pub struct EntryClaim {
     pub task: String,
     /// The entry's id within its task.
     pub id: String,
-    /// How it stands.
+    /// The state of the entry.
     pub status: Standing,
-    /// What the validator notes about the task.
+    /// The validator's note about the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Where that can be seen.
+    /// The places that show it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<Cited>,
     /// A command that shows it.
@@ -146,9 +146,9 @@ pub struct EntryClaim {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FindingClaim {
-    /// How bad it is.
+    /// The severity.
     pub severity: AuditSeverity,
-    /// What is wrong, in one line.
+    /// A summary of the problem, in one line.
     pub title: String,
     /// The place that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -161,22 +161,22 @@ pub struct FindingClaim {
     pub proof: Option<ProofCommand>,
 }
 
-/// All that a validator said.
+/// The whole answer of a validator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ValidatorAnswer {
-    /// One claim for each entry that it was asked about.
+    /// One claim for each entry that it had to judge.
     pub entries: Vec<EntryClaim>,
     /// The findings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<FindingClaim>,
-    /// What was built though no task asks for it.
+    /// Things that were built although no task asks for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub additions: Vec<String>,
 }
 
-/// A validator's answer about these entries: task and id of each. An answer that leaves a task out, or
-/// that cannot be read as a whole, is inconclusive.
+/// Parses a validator's answer about these entries, given by task and id. An answer that leaves out
+/// a task, or that cannot be read completely, is inconclusive.
 pub fn read_validation<'t>(
     said: impl Into<Said<'t>>,
     asked: &[(&str, &str)],
@@ -206,7 +206,7 @@ pub fn read_validation<'t>(
     let wanted = |task: &str| asked.iter().any(|(one, _)| *one == task);
     let mut entries = Vec::new();
     let mut judged: Vec<String> = Vec::new();
-    // Each task is named once, so that a longer list names one that nobody asked about.
+    // Each task may be named once, so a longer list must name a task that was not asked about.
     for item in tasks.iter().take(asked.len() + 1) {
         let id = Fields::new(item)
             .id("id")
@@ -235,7 +235,7 @@ pub fn read_validation<'t>(
     })
 }
 
-/// What it says of the entries of one task.
+/// The claims about the entries of one task.
 fn task(id: &str, item: &Value, ids: &[&str]) -> Result<Vec<EntryClaim>, Inconclusive> {
     let fields = Fields::new(item);
     let status = fields.word("status");
@@ -277,7 +277,7 @@ fn task(id: &str, item: &Value, ids: &[&str]) -> Result<Vec<EntryClaim>, Inconcl
         }
     }
     if status == Standing::Partial {
-        // Entries that it shows to be met are; the others are what is missing.
+        // In a partial task, entries with evidence are met; the others are what is missing.
         let is_met = |claim: &EntryClaim| !claim.places.is_empty() && claim.proof.is_none();
         if !claims.iter().all(is_met) {
             for claim in claims.iter_mut().filter(|claim| is_met(claim)) {
@@ -297,7 +297,7 @@ fn cited(fields: &Fields<'_>) -> Option<Cited> {
     })
 }
 
-/// The command of an item; `None` where it has none.
+/// The command of an item; `None` if it has none.
 fn proof(fields: &Fields<'_>) -> Result<Option<ProofCommand>, Inconclusive> {
     let Some(given) = fields.get("command").filter(|value| !value.is_null()) else {
         return Ok(None);

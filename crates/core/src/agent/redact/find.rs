@@ -4,14 +4,14 @@ use super::forms::Meeting;
 use super::redactor::Secrets;
 use super::shapes::{Rest, SHAPES, Shape};
 
-/// How many characters of a key must follow its first line: a text about keys names that line too.
+/// How many characters of a key must follow its first line: a text about keys may name that line too.
 const KEY_CHARS: usize = 16;
-/// The most bytes between the first line of a key and the key, such as escaped line ends.
+/// The most bytes between the first line of a key and the key itself, such as escaped line ends.
 const KEY_GAP: usize = 8;
 
 impl Secrets {
-    /// Where the first secret of `text` begins. Stricter than redaction, which may hide too much:
-    /// this stops work, so a token must stand alone, and the words around one are not enough.
+    /// The position of the first secret in `text`. This is stricter than redaction, which may hide too much:
+    /// a match stops the work, so a token must stand alone, and words around it are not enough.
     pub fn find(&self, text: &[u8]) -> Option<usize> {
         let mut at = 0;
         while at < text.len() {
@@ -52,7 +52,7 @@ fn is_real(shape: &Shape, rest: &[u8], belongs: fn(u8) -> bool) -> bool {
         return false;
     };
     let length = body.iter().take_while(|byte| belongs(**byte)).count();
-    // Amazon's documentation ends its keys like this.
+    // Example keys in Amazon's documentation end like this.
     length >= shape.min && !body[..length].ends_with(b"EXAMPLE")
 }
 
@@ -62,7 +62,7 @@ fn begins_key(shape: &Shape, rest: &[u8]) -> bool {
     };
     let is_gap = |byte: &&u8| matches!(byte, b'\n' | b'\r' | b' ' | b'\t' | b'\\' | b'"' | b'+');
     let gap = body.iter().take(KEY_GAP).take_while(is_gap).count();
-    // What is escaped follows its backslash.
+    // The escaped character follows its backslash.
     let body = &body[gap..];
     let body = body.strip_prefix(b"n").unwrap_or(body);
     let is_key = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');

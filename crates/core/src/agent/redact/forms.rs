@@ -1,4 +1,4 @@
-/// One way in which a secret may appear.
+/// One encoding in which a secret may appear.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Form {
     pub(super) bytes: Vec<u8>,
@@ -6,23 +6,22 @@ pub(super) struct Form {
     pub(super) is_wrapped: bool,
 }
 
-/// How a form stands at the beginning of a text.
+/// Whether a text begins with a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meeting {
-    /// It does not.
+    /// It does not begin with the form.
     No,
-    /// As far as the text goes, it does.
+    /// The whole text is a beginning of the form.
     Begun,
-    /// It does, and takes this many bytes.
+    /// It begins with the form, which takes this many bytes.
     Whole(usize),
 }
 
-/// How many characters of a wrapped form stand together before a line may end in it. Fewer would
-/// hold back every line that ends with the first of them.
+/// How many characters at the start of a wrapped form must stand together. With fewer, every line
+/// that ends with the first one would be held back.
 const TOGETHER: usize = 4;
 
-/// The most bytes between two lines of a wrapped form: the line's end, escaped or not, and some
-/// indentation.
+/// The most bytes between two lines of a wrapped form: a line end, escaped or not, and some indentation.
 const MAX_BREAK: usize = 16;
 
 impl Form {
@@ -33,7 +32,7 @@ impl Form {
         }
     }
 
-    /// How it stands at the beginning of `text`.
+    /// Whether `text` begins with this form.
     pub(super) fn meets(&self, text: &[u8]) -> Meeting {
         let mut at = 0;
         for (index, byte) in self.bytes.iter().enumerate() {
@@ -50,8 +49,8 @@ impl Form {
     }
 }
 
-/// How many bytes of a line's end, escaped or not, and of the next line's indentation `text`
-/// begins with.
+/// The number of bytes of a line end, escaped or not, and of the next line's indentation at the
+/// start of `text`.
 fn gap(text: &[u8]) -> usize {
     let mut at = 0;
     while at < text.len().min(MAX_BREAK) {
@@ -62,7 +61,7 @@ fn gap(text: &[u8]) -> usize {
                 let escapes = text[at..].iter().take(MAX_BREAK);
                 let after = at + escapes.take_while(|byte| **byte == b'\\').count();
                 match text.get(after) {
-                    // What is escaped has yet to come.
+                    // The escaped character has not arrived yet.
                     None => return text.len(),
                     Some(b'n' | b'r') => at = after + 1,
                     Some(_) => break,
@@ -74,8 +73,8 @@ fn gap(text: &[u8]) -> usize {
     at
 }
 
-/// The forms in which a secret may appear: as it is, inside JSON, in a URL, in hexadecimal digits,
-/// and in base64 at each of the three ways it can be aligned.
+/// The forms in which a secret may appear: plain, as JSON, in a URL, in hexadecimal digits, and in
+/// base64 at each of its three alignments.
 pub(super) fn forms_of(secret: &str) -> Vec<Form> {
     let mut forms = vec![Form::plain(secret.as_bytes().to_vec())];
     if let Ok(quoted) = serde_json::to_string(secret) {
@@ -97,8 +96,8 @@ pub(super) fn forms_of(secret: &str) -> Vec<Form> {
     forms
 }
 
-/// A form that lines may break. One may end within its first characters: then the others begin the
-/// next line.
+/// The wrapped forms of a secret. A line may end within its first characters; then the rest begins
+/// the next line.
 fn wrapped(bytes: &[u8]) -> impl Iterator<Item = Form> {
     (0..TOGETHER.min(bytes.len())).map(|ended| Form {
         bytes: bytes[ended..].to_vec(),
@@ -106,7 +105,7 @@ fn wrapped(bytes: &[u8]) -> impl Iterator<Item = Form> {
     })
 }
 
-/// Shorter values are no secrets worth the name: replacing them would shred ordinary text.
+/// Shorter values are not treated as secrets: replacing them would damage ordinary text.
 pub(in crate::agent) const MIN_SECRET: usize = 6;
 
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -142,8 +141,8 @@ fn percent(secret: &str, case: Case) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// The characters of base64 that depend on the secret alone, when `offset` unknown bytes of the
-/// same text come before it and any come after.
+/// The base64 characters that depend only on the secret, with `offset` unknown bytes before it and
+/// any bytes after it.
 fn base64_core(secret: &[u8], offset: usize, alphabet: &[u8; 64]) -> Vec<u8> {
     let skipped_bits = offset * 8;
     let total_bits = skipped_bits + secret.len() * 8;

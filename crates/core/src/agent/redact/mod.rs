@@ -14,7 +14,7 @@ pub(super) use forms::MIN_SECRET;
 pub use redactor::{REPLACEMENT, Redactor, Secrets};
 
 impl Secrets {
-    /// `text` without secrets.
+    /// Returns `text` without secrets.
     pub fn redact(&self, text: &str) -> String {
         let mut redactor = Redactor::new(self.clone());
         let mut clean = redactor.push(text.as_bytes());
@@ -22,8 +22,8 @@ impl Secrets {
         text_of(clean)
     }
 
-    /// The beginning of `text` without secrets: all of it, or more than `enough` bytes. What a cut
-    /// would leave of a secret is not in it, and a long text is not read to its end.
+    /// The beginning of `text` without secrets: all of it, or more than `enough` bytes. It contains
+    /// no part of a secret that a cut would split, and a long text is not read to its end.
     pub(super) fn redact_beginning(&self, text: &str, enough: usize) -> String {
         let mut redactor = Redactor::new(self.clone());
         let mut clean = Vec::new();
@@ -37,7 +37,7 @@ impl Secrets {
         text_of(clean)
     }
 
-    /// `problem` without secrets.
+    /// Returns `problem` without secrets.
     #[must_use]
     pub fn redact_problem(&self, problem: Problem) -> Problem {
         Problem {
@@ -48,7 +48,7 @@ impl Secrets {
         }
     }
 
-    /// `outcome` without secrets.
+    /// Returns `outcome` without secrets.
     #[must_use]
     pub fn redact_outcome(&self, mut outcome: AgentOutcome) -> AgentOutcome {
         if let Ending::Failed { message, .. } = &mut outcome.ending {
@@ -67,10 +67,11 @@ impl Secrets {
     }
 }
 
-/// How much of a long text is made clean at once.
+/// How many bytes of a long text are redacted at once.
 const PIECE: usize = 16 * 1024;
 
-/// Only whole pieces of valid text were taken out of valid text; its last character may be cut.
+/// Converts redacted bytes to text. Only whole pieces were removed from valid text, but its last
+/// character may be cut.
 fn text_of(clean: Vec<u8>) -> String {
     String::from_utf8(clean)
         .unwrap_or_else(|broken| String::from_utf8_lossy(broken.as_bytes()).into_owned())
@@ -78,8 +79,8 @@ fn text_of(clean: Vec<u8>) -> String {
 
 /// Redacts a run's events in order.
 ///
-/// Text comes in pieces, and a secret may be split between two of them; so the end of a piece that
-/// could begin a secret waits for the next piece, or for any other event.
+/// Text arrives in pieces, and a secret may be split between two of them. So the end of a piece
+/// that could begin a secret is held back until the next piece, or any other event.
 #[derive(Debug)]
 pub struct EventRedactor {
     secrets: Secrets,
@@ -97,7 +98,7 @@ impl EventRedactor {
         }
     }
 
-    /// The events to hand on for `event`, in order.
+    /// The redacted events to pass on for `event`, in order.
     pub fn push(&mut self, event: AgentEvent) -> Vec<AgentEvent> {
         if let AgentEvent::Text { text } = &event {
             let clean = self.text.push(text.as_bytes());
@@ -109,7 +110,7 @@ impl EventRedactor {
         events
     }
 
-    /// What was still held back.
+    /// The text that was still held back.
     pub fn finish(&mut self) -> Vec<AgentEvent> {
         if std::mem::take(&mut self.held) {
             return text_event(self.text.finish());
@@ -125,7 +126,7 @@ impl EventRedactor {
     }
 }
 
-/// Every text of an event that may hold a secret.
+/// Every text of an event that may contain a secret.
 fn texts_of(event: &mut AgentEvent) -> Vec<&mut String> {
     match event {
         AgentEvent::Launched { argv } => argv.iter_mut().collect(),

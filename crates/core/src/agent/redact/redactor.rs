@@ -3,26 +3,25 @@ use super::shapes::{DASHES, KEY_END, Rest, SHAPES, Shape, is_key};
 use std::fmt;
 use std::sync::Arc;
 
-/// What stands in the place of a secret.
+/// The text that replaces a secret.
 pub const REPLACEMENT: &str = "[redacted]";
 
-/// The values that must not be shown, in every form they may take. Known token shapes are always
-/// among them.
+/// The values to redact, in every form they may take. Known token shapes are always included.
 #[derive(Clone)]
 pub struct Secrets {
     known: Arc<Known>,
 }
 
 struct Known {
-    /// Sorted by their first byte, longest first.
+    /// The forms, sorted by their first byte, longest first.
     forms: Vec<Form>,
     begins: Beginnings,
 }
 
-/// With which bytes a secret may begin. Two of them tell nearly all ordinary text apart.
+/// The bytes with which a secret may begin. Two bytes exclude nearly all ordinary text.
 struct Beginnings {
     one: [bool; 256],
-    /// A bit for each pair.
+    /// One bit for each pair of bytes.
     two: Vec<u64>,
 }
 
@@ -69,7 +68,7 @@ impl Default for Secrets {
 }
 
 impl Secrets {
-    /// Whether a secret may begin like this.
+    /// Whether a secret may begin here.
     pub(super) fn may_begin(&self, rest: &[u8]) -> bool {
         self.known.begins.has(rest)
     }
@@ -82,8 +81,8 @@ impl Secrets {
         forms.take_while(move |form| form.bytes[0] == first)
     }
 
-    /// These values and the known token shapes. Values of fewer than six bytes are left alone:
-    /// replacing them would shred ordinary text.
+    /// These values and the known token shapes. Values of fewer than six bytes are ignored:
+    /// replacing them would damage ordinary text.
     pub fn new<S: AsRef<str>>(values: impl IntoIterator<Item = S>) -> Self {
         let mut forms: Vec<Form> = values
             .into_iter()
@@ -104,10 +103,9 @@ impl Secrets {
     }
 }
 
-/// Takes secrets out of a byte stream, wherever its chunks end.
+/// Removes secrets from a byte stream, wherever its chunks end.
 ///
-/// What it holds back between two chunks is at most as long as the longest secret, with its line
-/// breaks.
+/// It holds back at most the length of the longest secret, with its line breaks, between two chunks.
 #[derive(Debug)]
 pub struct Redactor {
     secrets: Secrets,
@@ -116,12 +114,12 @@ pub struct Redactor {
     dropping: Option<Rest>,
 }
 
-/// What stands at one place of the stream.
+/// What one place of the stream contains.
 enum Found {
     Nothing,
-    /// More bytes are needed to tell.
+    /// Undecided: more bytes are needed.
     Perhaps,
-    /// A secret: bytes to keep before it, bytes of it, and what more of it may follow.
+    /// A secret: the number of bytes to keep before it, its length, and what may continue it.
     Secret {
         kept: usize,
         length: usize,
@@ -139,13 +137,13 @@ impl Redactor {
         }
     }
 
-    /// What can be shown after these bytes.
+    /// Takes the next bytes, and returns what can be shown now.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(bytes);
         self.scan(More::MayCome)
     }
 
-    /// The rest.
+    /// Returns the rest at the end of the stream.
     pub fn finish(&mut self) -> Vec<u8> {
         let rest = self.scan(More::Never);
         self.dropping = None;
@@ -200,8 +198,8 @@ impl Redactor {
         out
     }
 
-    /// The longest form at the start of `rest`, else a token. Undecided as long as more bytes
-    /// could make a longer one, so that the answer never depends on where a chunk ended.
+    /// Finds the longest form at the start of `rest`, else a token. The result is undecided while
+    /// more bytes could make a longer match, so that it never depends on where a chunk ended.
     fn look(&self, rest: &[u8], more: More) -> Found {
         for form in self.secrets.forms_beginning_with(rest[0]) {
             match form.meets(rest) {
@@ -235,7 +233,7 @@ enum More {
 }
 
 impl More {
-    /// For bytes that only more of them could make a secret.
+    /// The result for bytes that need more bytes to be a secret.
     fn perhaps(self, could: bool) -> Found {
         if could && self == More::MayCome {
             return Found::Perhaps;
@@ -270,11 +268,11 @@ fn look_for(shape: &Shape, rest: &[u8], more: More) -> Found {
     }
 }
 
-/// The longest last line of a key.
+/// The longest last line of a key, in bytes.
 const KEY_END_BYTES: usize = 64;
 
-/// How many bytes at the start of `text` are the rest of a key, and whether they are all of it. A key
-/// whose last line is missing ends where something else begins.
+/// How many bytes at the start of `text` continue a key, and whether the key ends there. A key
+/// without its last line ends where other text begins.
 fn rest_of_key(text: &[u8], more: More) -> (usize, bool) {
     let body = text.iter().take_while(|byte| is_key(**byte)).count();
     let (inside, is_cut) = (&text[..body], body == text.len());
@@ -290,7 +288,7 @@ fn rest_of_key(text: &[u8], more: More) -> (usize, bool) {
     if !is_cut || more == More::Never {
         return (body, true);
     }
-    // The beginning of the last line may stand at the end.
+    // The text may end within the beginning of the last line.
     (body.saturating_sub(KEY_END.len() - 1), false)
 }
 

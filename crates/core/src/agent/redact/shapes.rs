@@ -1,21 +1,21 @@
-/// A kind of token that is known by its look.
+/// A kind of token that is recognised by its shape.
 #[derive(Debug)]
 pub(super) struct Shape {
-    /// A first letter that is left out of the prefix. Text that ends with a common letter would
-    /// otherwise be held back each time.
+    /// The first letter of the token, if it is not part of the prefix. Text that ends with a common
+    /// letter would otherwise be held back every time.
     pub(super) before: Option<u8>,
     pub(super) prefix: &'static [u8],
-    /// Whether the beginning is part of the secret.
+    /// Whether the prefix is shown, because it is not secret.
     pub(super) keep_prefix: bool,
-    /// Least number of characters after the prefix.
+    /// The minimum number of characters after the prefix.
     pub(super) min: usize,
     pub(super) rest: Rest,
 }
 
-/// What belongs to a secret after its prefix.
+/// What continues a secret after its prefix.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Rest {
-    /// Every byte of a kind.
+    /// All following bytes of a kind.
     While(fn(u8) -> bool),
     /// Everything up to the last line of a key.
     Block,
@@ -59,7 +59,7 @@ const fn header(prefix: &'static [u8]) -> Shape {
     }
 }
 
-/// Tokens whose look is unmistakable.
+/// Tokens with an unmistakable shape.
 pub(super) const SHAPES: &[Shape] = &[
     token(b"ghp_", 30, is_word),
     token(b"gho_", 30, is_word),
@@ -103,11 +103,11 @@ pub(super) const SHAPES: &[Shape] = &[
     header(b"X-Api-Key: "),
 ];
 
-/// What a key's last line begins and ends with.
+/// The beginning and the end of a key's last line.
 pub(super) const KEY_END: &[u8] = b"-----END ";
 pub(super) const DASHES: &[u8] = b"-----";
 
-/// Bytes between the first and the last line of a key, whose line ends may be escaped.
+/// Whether a byte may occur between the first and the last line of a key, whose line ends may be escaped.
 pub(super) fn is_key(byte: u8) -> bool {
     is_header(byte) || byte.is_ascii_whitespace() || matches!(byte, b'\\' | b':' | b',' | b'"')
 }

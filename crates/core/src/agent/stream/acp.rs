@@ -11,18 +11,18 @@ use serde_json::{Value, json};
 /// A job for an Agent Client Protocol agent.
 #[derive(Clone, Debug)]
 pub struct AcpJob {
-    /// The folder it works in, absolute.
+    /// The absolute path of its working directory.
     pub cwd: String,
     /// The prompt.
     pub prompt: String,
-    /// The model to choose, where the agent lets one choose.
+    /// The model to select, if the agent supports that.
     pub model: Option<String>,
 }
 
-/// Leads an Agent Client Protocol conversation: initialize, one session, one prompt.
+/// Conducts an Agent Client Protocol conversation: initialize, one session, one prompt.
 ///
-/// The client side offers no file system and no terminal, so whatever the agent does, it does
-/// itself, inside its isolation.
+/// The client offers no file system and no terminal, so the agent does everything itself, inside
+/// its isolation.
 pub fn acp_stream(setup: StreamSetup, job: AcpJob) -> Box<dyn AgentStream> {
     let mut progress = Progress::new(setup, Scope::Run, Scope::Session);
     let mut acp = Acp {
@@ -48,13 +48,13 @@ pub fn acp_stream(setup: StreamSetup, job: AcpJob) -> Box<dyn AgentStream> {
 }
 
 const PROTOCOL: u64 = 1;
-/// The protocol's code for "log in first".
+/// The protocol's code for a missing login.
 const AUTH_REQUIRED: i64 = -32000;
 const METHOD_NOT_FOUND: i64 = -32601;
-/// How many running tool calls are remembered.
+/// How many running tool calls are tracked.
 const REMEMBERED: usize = 256;
 
-/// The call whose answer is awaited.
+/// The call whose answer is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Initialize,
@@ -69,7 +69,7 @@ struct Acp {
     step: Step,
     next_id: u64,
     can_load: bool,
-    /// The kind of each tool call that was announced.
+    /// The kind of each announced tool call.
     kinds: Vec<(String, String)>,
 }
 
@@ -226,7 +226,7 @@ impl Acp {
 
     fn update(&mut self, event: &Value, progress: &mut Progress) -> Known {
         let update = &event["params"]["update"];
-        // A loaded session is told again from its start; that is not this run's work.
+        // A loaded session replays its history, which is not this run's work.
         if self.step != Step::Prompt {
             return Known::Yes;
         }
@@ -323,8 +323,8 @@ impl Acp {
     }
 }
 
-/// What a role may do without a rule: reading for all, changing and running for those that write.
-/// The kernel holds them to the sandbox.
+/// Whether a role needs no rule for this: all roles may read, and writing roles may change and run.
+/// The kernel confines them to the sandbox.
 fn routine(kind: &str, access: Access) -> bool {
     match access {
         Access::ReadOnly => matches!(kind, "read" | "search" | "think"),

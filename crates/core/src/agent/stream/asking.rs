@@ -4,19 +4,19 @@ use crate::agent::outcome::Failure;
 use crate::agent::permission::{Decision, PermissionRequest, decide};
 use crate::agent::role::Access;
 
-/// Bytes of what an agent wants to do that are shown, and the most that is judged.
+/// How many bytes of a request's detail are shown and judged.
 const MAX_DETAIL: usize = 2000;
 
 /// Permission requests and their answers.
 impl Progress {
-    /// Answers a request by the rules, and records both.
+    /// Answers a request by the rules, and emits both as events.
     pub(super) fn ask(&mut self, tool: &str, detail: &str) -> Decision {
         let request = self.request(tool, detail);
         self.emit(AgentEvent::PermissionAsked {
             request: request.clone(),
         });
-        // A detail that is not shown whole is not what the rule would be granting. It counts all the
-        // same, and whoever asked too often is told so first.
+        // A rule must not grant a detail that is not shown in full. Such a request counts
+        // nevertheless, and the limit on requests is reported first.
         let is_last = self.escalations >= self.setup.max_escalations;
         let decision = if is_last || detail.len() <= MAX_DETAIL {
             decide(
@@ -45,7 +45,7 @@ impl Progress {
         decision
     }
 
-    /// Records a grant that the role itself implies, and that no rule is needed for.
+    /// Emits a grant that the role implies without a rule.
     pub(super) fn granted_by_role(&mut self, tool: &str, detail: &str) {
         let request = self.request(tool, detail);
         self.emit(AgentEvent::PermissionAsked {
@@ -69,7 +69,7 @@ impl Progress {
         self.setup.permissions.denies(&request)
     }
 
-    /// A permission decision that the agent made itself and only reports.
+    /// Emits a decision that the agent made itself and only reports.
     pub(super) fn denied(&mut self, tool: &str, detail: &str, reason: &str) {
         self.emit(AgentEvent::PermissionAnswered {
             request: self.request(tool, detail),
@@ -79,7 +79,7 @@ impl Progress {
         });
     }
 
-    /// A request as people are shown it.
+    /// The request with redacted and shortened texts.
     fn request(&self, tool: &str, detail: &str) -> PermissionRequest {
         PermissionRequest {
             tool: self.shown(tool, 200),

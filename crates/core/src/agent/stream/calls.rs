@@ -1,7 +1,7 @@
 use super::progress::Progress;
 use std::collections::VecDeque;
 
-/// How many calls are remembered until their end is seen.
+/// How many calls are tracked until they end.
 const REMEMBERED: usize = 256;
 
 /// Tool calls that have not ended. A call is reported once, at its end, because only then is it
@@ -9,20 +9,20 @@ const REMEMBERED: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Calls(VecDeque<Call>);
 
-/// One call of a tool.
+/// A tool call.
 #[derive(Debug)]
 pub(super) struct Call {
-    /// The agent's own name for it.
+    /// The agent's own id of the call.
     pub(super) id: String,
     /// The tool.
     pub(super) tool: String,
-    /// The command line, the file, or one line about it.
+    /// The command line, the file, or a summary in one line.
     pub(super) summary: String,
-    /// What comes of it when it is let through.
+    /// The event to report when it is allowed.
     pub(super) effect: CallEffect,
 }
 
-/// What a tool does.
+/// The effect of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallEffect {
     /// It runs a command.
@@ -36,16 +36,16 @@ pub(super) enum CallEffect {
 /// How a call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallEnd<'a> {
-    /// It was done.
+    /// It was executed.
     Done { exit_code: Option<i32> },
-    /// It was tried, and did not work out.
+    /// It was executed and failed.
     Failed,
-    /// It was not let through.
+    /// It was refused.
     Refused { reason: &'a str },
 }
 
 impl Calls {
-    /// A call is made.
+    /// Handles the start of a call.
     pub(super) fn begun(&mut self, call: Call, progress: &mut Progress) {
         progress.tool(&call.tool, &call.summary);
         self.0.push_back(call);
@@ -56,7 +56,7 @@ impl Calls {
         }
     }
 
-    /// A call has ended. Tells whether it was known.
+    /// Handles the end of a call. Returns whether the call was known.
     pub(super) fn ended(&mut self, id: &str, end: CallEnd<'_>, progress: &mut Progress) -> bool {
         let Some(call) = self.take(id) else {
             return false;
@@ -74,13 +74,13 @@ impl Calls {
         true
     }
 
-    /// A call whose end is reported by another event.
+    /// Removes a call whose end another event reports.
     pub(super) fn take(&mut self, id: &str) -> Option<Call> {
         let at = self.0.iter().position(|call| call.id == id)?;
         self.0.remove(at)
     }
 
-    /// The agent is gone: what it had begun may have run.
+    /// Ends all calls after the agent has exited: they may have run.
     pub(super) fn end_all(&mut self, progress: &mut Progress) {
         for call in std::mem::take(&mut self.0) {
             unfinished(&call, progress);

@@ -11,13 +11,13 @@ use std::collections::VecDeque;
 
 /// Reads `claude -p --output-format stream-json`, and answers its permission requests.
 ///
-/// After a resume its tokens are of the run, its money of the whole conversation.
+/// After a resume it reports the tokens of the run, but the cost of the whole conversation.
 pub fn claude_stream(setup: StreamSetup) -> Box<dyn AgentStream> {
     let progress = Progress::new(setup, Scope::Run, Scope::Session);
     Box::new(JsonLines::new(Claude::default(), progress))
 }
 
-/// The frame that asks it something, for `--input-format stream-json`.
+/// The prompt as a frame for `--input-format stream-json`.
 pub fn claude_user_message(prompt: &str) -> Vec<u8> {
     let message = json!({
         "type": "user",
@@ -30,7 +30,7 @@ pub fn claude_user_message(prompt: &str) -> Vec<u8> {
     line
 }
 
-/// How many messages are remembered until their end is seen.
+/// How many messages are tracked until they end.
 const REMEMBERED: usize = 256;
 
 /// Prefixes of messages about an unknown tool or invalid input.
@@ -38,7 +38,7 @@ const NOT_CALLED: &str = "<tool_use_error>";
 
 #[derive(Default)]
 struct Claude {
-    /// Tokens of each message; every block of a message repeats them.
+    /// Token counts of each message; every block of a message repeats them.
     messages: VecDeque<(String, Usage)>,
     forgotten: Usage,
     calls: Calls,
@@ -86,7 +86,7 @@ impl Claude {
                 let status = event["error_status"]
                     .as_u64()
                     .and_then(|s| u16::try_from(s).ok());
-                // Every retry is a wait, also one whose cause has no number and no known word.
+                // Every retry is a wait, even without a status number or a known word.
                 progress.trouble(&format!("API error: {message}"), status, tries);
             }
             Some("permission_denied") => self.denied(event, progress),
@@ -110,7 +110,7 @@ impl Claude {
     }
 
     fn assistant(&mut self, event: &Value, progress: &mut Progress) {
-        // A sub-agent's words are not the agent's answer.
+        // Text of a sub-agent is not the agent's answer.
         let own = event.get("parent_tool_use_id").is_none_or(Value::is_null);
         for block in list(&event["message"]["content"]) {
             match block["type"].as_str() {
@@ -150,7 +150,7 @@ impl Claude {
         self.calls.begun(call, progress);
     }
 
-    /// It refused a call by its own rules, and names the call it was.
+    /// Handles a call that the agent refused by its own rules, and finds the call it names.
     fn denied(&mut self, event: &Value, progress: &mut Progress) {
         let call = event["tool_use_id"]
             .as_str()
@@ -193,7 +193,7 @@ impl Claude {
                 let tool = request["tool_name"].as_str().unwrap_or("unknown");
                 let decision = progress.ask(tool, &summary_of(input));
                 if decision != Decision::Grant {
-                    // Told just now.
+                    // The request above was already reported.
                     request["tool_use_id"]
                         .as_str()
                         .map(|id| self.calls.take(id));
@@ -210,7 +210,7 @@ impl Claude {
                 json!({"subtype": "success", "request_id": id, "response": answer})
             }
             other => {
-                // A question only a person could answer: nobody is there, and the agent is told so.
+                // Only a person could answer this question, and none is there; the agent is told so.
                 progress.wait(Wait::Permission {
                     tool: other.unwrap_or("unknown").to_owned(),
                 });

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Reads `codex exec --json`.
 ///
-/// After a resume its tokens are of the whole conversation; it names no money.
+/// After a resume it reports the tokens of the whole conversation. It reports no cost.
 pub fn codex_stream(setup: StreamSetup) -> Box<dyn AgentStream> {
     let progress = Progress::new(setup, Scope::Session, Scope::Session);
     Box::new(JsonLines::new(Codex::default(), progress))
@@ -102,7 +102,7 @@ impl Codex {
             },
             Some(_) | None => CallEnd::Done { exit_code },
         };
-        // One whose start was not told is told now.
+        // A call without a start event is reported completely now.
         if !self.calls.ended(&command.id, end, progress) {
             let id = command.id.clone();
             self.calls.begun(command, progress);
@@ -121,7 +121,7 @@ fn command(item: &Value) -> Call {
     }
 }
 
-/// `Reconnecting... 2/5 (why)`.
+/// The counts in a message such as `Reconnecting... 2/5 (why)`.
 fn tries(message: &str) -> Tries {
     let counts = message
         .strip_prefix("Reconnecting... ")

@@ -2,10 +2,10 @@ use crate::agent::event::Wait;
 use crate::agent::outcome::Failure;
 use crate::time::Timestamp;
 
-/// What an agent's own words about a failure mean.
+/// The failure that an agent's message describes.
 ///
-/// The agents say it in prose, and each a little differently. Only what is unmistakable is named;
-/// anything else stays "the agent reported a failure", with its words.
+/// Agents report failures in prose, each differently. Only unmistakable messages are classified;
+/// any other is a failure that the agent reported, with its message.
 pub(super) fn diagnose(message: &str, status: Option<u16>) -> Failure {
     let text = message.to_lowercase();
     let status = status.or_else(|| http_status(&text));
@@ -24,7 +24,7 @@ pub(super) fn diagnose(message: &str, status: Option<u16>) -> Failure {
     Failure::Reported
 }
 
-/// How often an agent has tried, as far as it says.
+/// An agent's tries so far, as far as it reports them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tries {
     pub(super) attempt: Option<u32>,
@@ -32,7 +32,7 @@ pub(super) struct Tries {
     pub(super) retry_in_ms: Option<u64>,
 }
 
-/// The wait an agent's words announce while it still tries; `None` when they announce none.
+/// The wait that a message announces while the agent still retries; `None` if it announces none.
 pub(super) fn wait_for(failure: &Failure, tries: Tries, message: &str) -> Option<Wait> {
     match failure {
         Failure::UsageLimit { resets_at } => Some(Wait::UsageLimit {
@@ -116,7 +116,7 @@ const MODEL: &[&str] = &[
     "econnrefused",
 ];
 
-/// The first separate HTTP error status near a word that introduces one.
+/// The first separate HTTP error status in a text, near a word that introduces one.
 fn http_status(text: &str) -> Option<u16> {
     const INTRODUCED_BY: [&str; 5] = ["error", "status", "http", "code", "rejected"];
     let bytes = text.as_bytes();
@@ -132,8 +132,7 @@ fn http_status(text: &str) -> Option<u16> {
         .find(|status| (400..600).contains(status))
 }
 
-/// The instant a limit ends, where the words hold one: seconds since the epoch after a bar, or
-/// an instant in RFC 3339.
+/// The reset time in a message, if there is one: seconds since the epoch after a bar, or an RFC 3339 time.
 fn reset_time(message: &str) -> Option<Timestamp> {
     let epoch = message
         .split('|')
@@ -153,7 +152,7 @@ fn reset_time(message: &str) -> Option<Timestamp> {
     })
 }
 
-/// An instant from seconds (or milliseconds) since the epoch.
+/// The time of a number of seconds (or milliseconds) since the epoch.
 pub(super) fn epoch_seconds(number: i64) -> Option<Timestamp> {
     const YEAR_2001: i64 = 1_000_000_000;
     const FIRST_MILLIS: i64 = 100_000_000_000;

@@ -12,7 +12,7 @@ pub fn gemini_stream(setup: StreamSetup) -> Box<dyn AgentStream> {
     Box::new(JsonLines::new(Gemini::default(), progress))
 }
 
-/// What it calls a tool that it did not let through.
+/// The error types of tool calls that it refused.
 const REFUSALS: [&str; 5] = [
     "tool_not_registered",
     "policy_violation",
@@ -86,7 +86,7 @@ impl Gemini {
         self.calls.begun(call, progress);
     }
 
-    /// A refused call has no separate event: its result says so.
+    /// Handles a tool's result. A refused call has no event of its own; its result reports it.
     fn tool_result(&mut self, event: &Value, progress: &mut Progress) {
         let Some(id) = event["tool_id"].as_str() else {
             return;
@@ -117,7 +117,7 @@ fn message(event: &Value, progress: &mut Progress) {
 fn result(event: &Value, progress: &mut Progress) {
     let usage = event.get("stats").map(tokens);
     match event["status"].as_str() {
-        // Too much input is dropped without a word, no model is called, and it says "success".
+        // If the input is too large, Gemini drops it silently, calls no model, and reports "success".
         Some("success")
             if !progress.has_said_something() && usage.is_none_or(|u| u == Usage::default()) =>
         {

@@ -7,20 +7,20 @@ use crate::agent::usage::Usage;
 use crate::process::{End, Stream};
 use serde_json::Value;
 
-/// The longest line that is read; tool results with whole files are long.
+/// The longest line that is read, in bytes. Tool results with whole files are long.
 const MAX_LINE: usize = 16 * 1024 * 1024;
 /// The longest line of standard error that is read.
 const MAX_STDERR_LINE: usize = 16 * 1024;
 
-/// How one agent tells its events.
+/// The event format of one agent.
 pub(super) trait Dialect: Send {
-    /// Takes in one event.
+    /// Handles one event.
     fn event(&mut self, event: &Value, progress: &mut Progress) -> Known;
 
-    /// Takes in one line of standard error.
+    /// Handles one line of standard error.
     fn stderr(&mut self, _line: &str, _progress: &mut Progress) {}
 
-    /// The agent is gone.
+    /// Handles the agent's exit.
     fn end(&mut self, _progress: &mut Progress) {}
 }
 
@@ -29,11 +29,11 @@ pub(super) trait Dialect: Send {
 pub(super) enum Known {
     Yes,
     No,
-    /// It is JSON, but no event.
+    /// It is JSON, but not an event.
     Garbage,
 }
 
-/// A stream of one JSON object a line.
+/// A stream with one JSON object per line.
 pub(super) struct JsonLines<D> {
     dialect: D,
     progress: Progress,
@@ -121,12 +121,12 @@ fn overhear(line: Line<'_>, dialect: &mut impl Dialect, progress: &mut Progress)
     }
 }
 
-/// The items of a list; none of anything else.
+/// The items of a list; empty for any other value.
 pub(super) fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// One line about a tool's input: the field a person would look at first.
+/// A tool's input in one line: the field that a person would look at first.
 pub(super) fn summary_of(input: &Value) -> String {
     const TELLING: [&str; 11] = [
         "command",

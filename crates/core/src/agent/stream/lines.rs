@@ -1,4 +1,4 @@
-/// Splits a byte stream into lines, whatever the chunks, with a bound on memory.
+/// Splits a byte stream into lines, whatever its chunks, with limited memory.
 #[derive(Debug)]
 pub(super) struct Lines {
     partial: Vec<u8>,
@@ -11,12 +11,12 @@ pub(super) struct Lines {
 pub(super) enum Line<'a> {
     /// A whole line.
     Whole(&'a [u8]),
-    /// A line longer than the limit: its bytes are gone.
+    /// A line longer than the limit; its bytes were dropped.
     TooLong,
 }
 
 impl Lines {
-    /// A splitter that keeps at most `limit` bytes of an unfinished line.
+    /// A splitter that stores at most `limit` bytes of an unfinished line.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             partial: Vec::new(),
@@ -35,12 +35,12 @@ impl Lines {
         self.keep(rest);
     }
 
-    /// The beginning of the line that has not ended yet.
+    /// The beginning of the unfinished line.
     pub(super) fn unfinished(&self) -> &[u8] {
         &self.partial
     }
 
-    /// The last line, when the stream did not end it.
+    /// Calls `each` for the last line, if the stream did not end it.
     pub(super) fn finish(&mut self, mut each: impl FnMut(Line<'_>)) {
         if self.skipping || !self.partial.is_empty() {
             self.complete(&[], &mut each);

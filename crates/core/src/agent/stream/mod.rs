@@ -1,8 +1,8 @@
 //! Parsers of agents' output streams.
 //!
-//! Each parser is pure: it takes bytes and returns typed events, and at the end a verdict that
-//! rests on the agent's own terminal event. Chunks may end anywhere, key order does not matter,
-//! unknown events are counted, and no input makes a parser fail or use unbounded memory.
+//! Each parser is pure: it takes bytes and returns typed events, and at the end an outcome based on
+//! the agent's own terminal event. Chunks may end anywhere, key order does not matter, unknown
+//! events are counted, and no input makes a parser fail or use unbounded memory.
 
 mod acp;
 mod asking;
@@ -47,7 +47,7 @@ pub struct StreamSetup {
     pub budget: Budget,
     /// The conversation to resume.
     pub resume: Option<Session>,
-    /// The form that the CLI's own option gives the last message; free where it is not used.
+    /// The form that the CLI's own option requests for the last message; free if the option is not used.
     pub answer: AnswerForm,
     /// Secrets to redact from the output.
     pub secrets: Secrets,
@@ -58,8 +58,8 @@ pub struct StreamSetup {
 pub enum Phase {
     /// The agent is working.
     Working,
-    /// Its terminal event came, or a reviewer wrote that its review is complete: nothing more is to
-    /// be said, and it should exit.
+    /// The terminal event arrived, or a reviewer marked its review as complete: the agent has
+    /// finished and should exit.
     Done,
     /// The agent must be stopped: it exceeded its budget or permissions, or is not an agent of this
     /// kind.
@@ -68,11 +68,11 @@ pub enum Phase {
 
 /// A parser of one agent's output.
 pub trait AgentStream: Send {
-    /// Reads the next bytes.
+    /// Parses the next bytes.
     fn push(&mut self, source: Stream, bytes: &[u8]) -> Vec<AgentEvent>;
 
-    /// Takes in the tokens of this run so far as they were counted on the way to the model. They stop
-    /// a run that passes its budget; at the end, what the agent itself reports goes before them.
+    /// Takes the token count of this run so far, as counted on the way to the model. It stops a run
+    /// that exceeds its budget; at the end, the agent's own report takes precedence.
     fn counted(&mut self, _usage: Usage) -> Vec<AgentEvent> {
         Vec::new()
     }
@@ -83,6 +83,6 @@ pub trait AgentStream: Send {
     /// The progress of the run.
     fn phase(&self) -> Phase;
 
-    /// The last events, and what came of it all.
+    /// Returns the last events and the outcome.
     fn finish(&mut self, end: &End) -> (Vec<AgentEvent>, AgentOutcome);
 }

@@ -6,10 +6,9 @@ use crate::agent::outcome::AgentOutcome;
 use crate::agent::usage::Scope;
 use crate::process::{End, Stream};
 
-/// Reads any program: what it prints is its text.
+/// Reads the output of any program as text.
 ///
-/// A program has no terminal event but its own exit, so here, and only here, exit code 0 is the
-/// clear flag.
+/// A program has no terminal event, so here, and only here, exit code 0 means success.
 pub fn program_stream(setup: StreamSetup) -> Box<dyn AgentStream> {
     let mut progress = Progress::new(setup, Scope::Run, Scope::Run);
     progress.started(None, None);

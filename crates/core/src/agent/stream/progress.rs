@@ -9,38 +9,38 @@ use crate::agent::redact::Redactor;
 use crate::agent::role::Role;
 use crate::agent::usage::{Cost, Meter, Scope, Usage};
 
-/// Garbage lines tolerated before a stream counts as something else than events.
+/// How many lines that are no event are tolerated before the stream counts as garbage.
 pub(super) const MAX_GARBAGE_LINES: u64 = 200;
-/// Bytes of a line that may still be a marker.
+/// How many bytes a line with a marker may have.
 const MAX_MARKER_LINE: usize = 200;
-/// Bytes of a text whose first line is shown.
+/// How many bytes of a text its first line is taken from.
 const MAX_FIRST_LINE: usize = 1000;
-/// Bytes of standard error kept for the message of a failure.
+/// How many bytes of standard error are kept for the message of a failure.
 const MAX_STDERR: usize = 4000;
 
-/// The state of a run so far, independent of the agent's dialect.
+/// The state of a run so far, independent of the agent's event format.
 #[derive(Debug)]
 pub(super) struct Progress {
     pub(super) setup: StreamSetup,
     pub(super) meter: Meter,
-    /// The tokens that were counted on the way to the model.
+    /// The tokens counted on the way to the model.
     pub(super) counted: Usage,
     pub(super) events: Vec<AgentEvent>,
     pub(super) outgoing: Vec<Vec<u8>>,
     pub(super) session: Option<String>,
     pub(super) spoken: Spoken,
-    /// The last message, where it has the form that was asked for.
+    /// The last message, if it has the requested form.
     pub(super) document: Option<String>,
     stderr: String,
     stderr_redactor: Redactor,
     pub(super) last_error: Option<(Failure, String)>,
     pub(super) wait: Option<Wait>,
     pub(super) terminal: Option<Ending>,
-    /// The line that is being written, as far as it may be a marker.
+    /// The unfinished line, as far as it may be a marker.
     pub(super) line: String,
-    /// Whether a reviewer wrote that its review is complete.
+    /// Whether a reviewer marked its review as complete.
     is_marked: bool,
-    /// Whether it also gave its answer. From then on it only has to exit.
+    /// Whether it also gave its answer. After that it only has to exit.
     pub(super) is_complete: bool,
     pub(super) abandoned: Option<(Failure, String)>,
     pub(super) escalations: u32,
@@ -107,8 +107,8 @@ impl Progress {
         self.ignored.unknown_events += 1;
     }
 
-    /// At most `max` bytes of `text`, without secrets. Made clean before it is cut: of a secret
-    /// across the cut a part would stay.
+    /// At most `max` bytes of `text`, without secrets. Redaction comes before the cut: otherwise a
+    /// part of a cut secret would remain.
     pub(super) fn shown(&self, text: &str, max: usize) -> String {
         cut(&self.setup.secrets.redact_beginning(text, max), max)
     }
@@ -140,7 +140,7 @@ impl Progress {
         self.session.as_deref()
     }
 
-    /// The next piece of a message that other events end.
+    /// Adds the next piece of a message that other events end.
     pub(super) fn text_piece(&mut self, text: &str) {
         if text.is_empty() {
             return;
@@ -159,14 +159,14 @@ impl Progress {
         }
     }
 
-    /// A whole message.
+    /// Adds a whole message.
     pub(super) fn text(&mut self, text: &str) {
         self.close_message();
         self.text_piece(text);
         self.close_message();
     }
 
-    /// Takes a message for the answer, if the CLI was asked for a form and this is an object.
+    /// Takes a message as the answer, if the CLI was asked for a form and the message is an object.
     pub(super) fn answered(&mut self, text: &str) {
         let has_form = !self.setup.answer.is_free() && text.len() <= MAX_SAID;
         let is_object = || serde_json::from_str::<serde_json::Map<_, _>>(text).is_ok();
@@ -174,7 +174,7 @@ impl Progress {
         self.document = is_answer.then(|| self.setup.secrets.redact(text));
     }
 
-    /// The message is over: what it ends with can be shown.
+    /// Ends the message: text that was held back can be shown.
     pub(super) fn close_message(&mut self) {
         let held = self.spoken.close();
         self.tell(held);
@@ -219,7 +219,7 @@ impl Progress {
         self.emit(AgentEvent::Warning { message });
     }
 
-    /// The agent's own totals; stops the run when they pass the budget.
+    /// Takes the agent's own totals, and stops the run when they exceed the budget.
     pub(super) fn usage(&mut self, usage: Option<Usage>, cost: Option<Cost>) {
         let before = (self.meter.usage(), self.meter.cost());
         if let Some(usage) = usage {
@@ -236,7 +236,7 @@ impl Progress {
             usage: now.0,
             cost: now.1,
         });
-        // A job that is done is done: what it has cost cannot be taken back.
+        // A finished job is not stopped: its cost cannot be undone.
         if !self.is_done()
             && let Some(overrun) = self.setup.budget.overrun(now.0, now.1)
         {
@@ -244,14 +244,14 @@ impl Progress {
         }
     }
 
-    /// Tokens that were counted on the way to the model; stops the run when they pass the budget.
+    /// Takes the tokens counted on the way to the model, and stops the run when they exceed the budget.
     pub(super) fn counted(&mut self, usage: Usage) {
         if usage == self.counted {
             return;
         }
         self.counted = usage;
         if self.meter.usage() == Usage::default() {
-            // Not a word of the agent: a message that is being written goes on.
+            // This is no output of the agent, so it does not end the current message.
             let cost = self.meter.cost();
             self.events.push(AgentEvent::Usage { usage, cost });
         }
@@ -260,7 +260,7 @@ impl Progress {
         }
     }
 
-    /// Something went wrong; the agent retries or is about to give up.
+    /// Reports a problem; the agent retries or is about to give up.
     pub(super) fn trouble(&mut self, message: &str, status: Option<u16>, tries: Tries) {
         let failure = diagnose(message, status);
         let shown = self.shown(message, 1000);
@@ -277,15 +277,15 @@ impl Progress {
         self.emit(AgentEvent::Waiting { wait });
     }
 
-    /// The terminal event, its error flag clear.
+    /// Handles a terminal event with a clear error flag.
     pub(super) fn succeed(&mut self) {
         self.end_with(Ending::Succeeded);
     }
 
-    /// The terminal event, its error flag set.
+    /// Handles a terminal event with the error flag set.
     pub(super) fn fail(&mut self, message: &str, status: Option<u16>) {
         let mut reason = diagnose(message, status);
-        // An earlier event may have named the reset time that the last word leaves out.
+        // An earlier event may have contained the reset time that the last one omits.
         if let (
             Failure::UsageLimit { resets_at },
             Some(Wait::UsageLimit {
@@ -301,15 +301,15 @@ impl Progress {
         });
     }
 
-    /// Gives up on the run: the process is to be ended.
+    /// Gives up the run, so that the process is ended.
     pub(super) fn abandon(&mut self, failure: Failure, message: &str) {
         if self.abandoned.is_none() && !self.is_done() {
             self.abandoned = Some((failure, self.shown(message, 200)));
         }
     }
 
-    /// A reviewer may say that its review is complete before it exits, or instead of exiting. Returns
-    /// whether it does here.
+    /// Looks for the marker of a complete review, which a reviewer may write before it exits, or
+    /// instead of exiting. Returns whether it is in this text.
     fn look_for_marker(&mut self, text: &str) -> bool {
         let mut is_marker = false;
         for (number, part) in text.split('\n').enumerate() {
@@ -324,7 +324,7 @@ impl Progress {
         is_marker
     }
 
-    /// The same for an unfinished line that was not reported yet.
+    /// Looks for the marker in an unfinished line that was not reported yet.
     pub(super) fn unfinished_line(&mut self, line: &[u8]) {
         if line.len() <= MAX_MARKER_LINE
             && let Ok(line) = std::str::from_utf8(line)
@@ -334,7 +334,7 @@ impl Progress {
         }
     }
 
-    /// The marker is there: it ends the review, unless it comes before the answer.
+    /// Handles the marker: it ends the review, unless it comes before the answer.
     fn marked(&mut self) {
         self.is_marked = self.setup.role == Role::Reviewer;
         self.is_complete |= self.is_marked && has_begun_answer(self.spoken.said());
@@ -345,7 +345,7 @@ impl Progress {
         self.is_complete |= is_awaited && has_answer(self.spoken.said());
     }
 
-    /// Whether it has said its last word.
+    /// Whether the agent has finished.
     fn is_done(&self) -> bool {
         self.is_complete || self.terminal.is_some()
     }
@@ -361,7 +361,7 @@ impl Progress {
         }
     }
 
-    /// What it said on standard error last.
+    /// The end of its standard error.
     pub(super) fn last_words(&mut self) -> String {
         let held = self.stderr_redactor.finish();
         self.stderr.push_str(&String::from_utf8_lossy(&held));
@@ -373,7 +373,7 @@ impl Progress {
         !self.spoken.is_empty()
     }
 
-    /// Whether `text` is the message that was just written.
+    /// Whether `text` is the message that the agent just wrote.
     pub(super) fn just_said(&mut self, text: &str) -> bool {
         self.close_message();
         let clean = self.setup.secrets.redact(text);
@@ -390,7 +390,7 @@ impl Progress {
         self.terminal = Some(ending);
     }
 
-    /// An event that shows the agent at work: whatever it waited for is over.
+    /// Adds an event that shows the agent at work, so that any wait is over.
     fn act(&mut self, event: AgentEvent) {
         self.resume();
         self.emit(event);

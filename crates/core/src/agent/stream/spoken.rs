@@ -2,17 +2,17 @@ use super::text::{cut, push_bounded};
 use crate::agent::redact::{Redactor, Secrets};
 use crate::verify::text::tail;
 
-/// Bytes of text kept for the outcome.
+/// How many bytes of text are kept for the outcome.
 pub(super) const MAX_SAID: usize = 256 * 1024;
 /// Bytes of text in one event.
 pub(super) const MAX_EVENT_TEXT: usize = 64 * 1024;
-/// Bytes of the last message shown to people.
+/// How many bytes of the last message people see.
 const MAX_SUMMARY: usize = 4000;
-/// How much of a long text is made clean at once.
+/// How many bytes of a long text are redacted at once.
 const PIECE: usize = 16 * 1024;
 
-/// The messages of an agent, as far as they are kept. They are made clean as they come, so that a
-/// cut anywhere leaves no part of a secret.
+/// The stored messages of an agent. They are redacted as they arrive, so that no cut leaves a part
+/// of a secret.
 #[derive(Debug)]
 pub(super) struct Spoken {
     redactor: Redactor,
@@ -36,7 +36,7 @@ impl Spoken {
         self.is_open
     }
 
-    /// The next piece of the message, or the first one of a new one; what can be shown of it now.
+    /// Adds the next piece of a message, or begins a new one. Returns the text that can be shown now.
     pub(super) fn piece(&mut self, text: &str) -> Option<String> {
         if !self.is_open {
             self.message.clear();
@@ -56,7 +56,7 @@ impl Spoken {
         bounded(&shown)
     }
 
-    /// The message is over; what was held back of it.
+    /// Ends the message, and returns the text that was held back.
     pub(super) fn close(&mut self) -> Option<String> {
         self.is_open = false;
         let mut shown = String::new();
@@ -65,22 +65,22 @@ impl Spoken {
         bounded(&shown)
     }
 
-    /// Whether anything was said.
+    /// Whether the agent wrote nothing.
     pub(super) fn is_empty(&self) -> bool {
         self.said.is_empty()
     }
 
-    /// Whether these were its last words.
+    /// Whether the messages end with this text.
     pub(super) fn ends_with(&self, clean: &str) -> bool {
         self.said.ends_with(clean)
     }
 
-    /// All messages, the last of them if they are too long.
+    /// All messages, or their end if they are too long.
     pub(super) fn said(&self) -> &str {
         tail(&self.said, MAX_SAID)
     }
 
-    /// The last message, cut to a size people read.
+    /// The last message, shortened for people.
     pub(super) fn summary(&self) -> String {
         cut(self.message.trim(), MAX_SUMMARY)
     }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 /// The final outcome: from the agent's own terminal event, else from the limit that ended it, else
 /// from its last output.
 impl Progress {
-    /// The last events, and what came of it all.
+    /// Returns the last events and the outcome.
     pub(super) fn finish(&mut self, end: &End) -> (Vec<AgentEvent>, AgentOutcome) {
         self.close_message();
         (self.take_events(), self.outcome(end))
@@ -36,13 +36,13 @@ impl Progress {
         if let Some((reason, message)) = self.abandoned.take() {
             return Ending::Failed { reason, message };
         }
-        // Whatever became of a reviewer after it was through is not about its review.
+        // What happens after a reviewer finished does not affect its review.
         if self.is_complete {
             return Ending::Succeeded;
         }
         match (self.terminal.take(), bound_reached(end)) {
             (Some(Ending::Succeeded), _) => Ending::Succeeded,
-            // The last word of an agent that was stopped is about the stop, not about its work.
+            // The last message of a stopped agent is about the stop, not about its work.
             (_, Some(reason)) => Ending::Failed {
                 message: self.standstill(end),
                 reason,
@@ -77,7 +77,7 @@ impl Progress {
         }
     }
 
-    /// What it was waiting for when a bound ended it.
+    /// A description of the wait during which a limit ended the agent.
     fn standstill(&self, end: &End) -> String {
         let mut message = String::new();
         if let End::Infra { message: why } = end {

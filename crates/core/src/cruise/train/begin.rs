@@ -1,4 +1,4 @@
-//! Chooses the next steps of the merge train.
+//! Chooses the next moves of the landing train.
 
 use super::model::{Car, Move};
 use super::{Assembling, Landing, Train};
@@ -8,7 +8,7 @@ impl Train {
     pub(super) fn begin_landing(&mut self) -> Option<Move> {
         let formation = self.formation.as_ref()?;
         let green = formation.reach(&self.verdicts).green;
-        // A longer prefix that may turn green soon saves a landing.
+        // A longer prefix that may soon be green saves a landing.
         if self.is_landing() || formation.is_verifying_beyond(green, &self.verifying) {
             return None;
         }

@@ -6,33 +6,33 @@ use crate::ids::{CommitSha, TaskId, TreeSha};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Cars that are merged one on another.
+/// Cars that are merged one after another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Formation {
-    /// The tip of the line that the first car is merged on.
+    /// The tip of the line, onto which the first car is merged.
     pub(super) onto: CommitSha,
     /// Tasks of this train that landed already.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) landed: Vec<TaskId>,
     /// The cars that have not landed; never empty.
     pub(super) cars: Vec<Coupled>,
-    /// Whether the window was changed for this train.
+    /// Whether the window was already adjusted for this train.
     pub(super) is_judged: bool,
-    /// Trees that could not be verified because of what is in them, and why.
+    /// Trees that could not be verified because of their contents, with the reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) doubted: BTreeMap<TreeSha, String>,
 }
 
-/// What the verdicts say about the prefixes of a train.
+/// The verdicts on the prefixes of a train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reach {
     /// Length of the longest green prefix. The empty one is green: it is the tip of the line.
     ///
-    /// A prefix can be green although a shorter one is red, when a later task mends an earlier one.
-    /// What lands is the tree of the longest prefix, and that tree passed, so it may land.
+    /// A prefix can be green although a shorter one is red, if a later task fixes an earlier one.
+    /// The longest green prefix lands: its tree passed.
     pub(super) green: usize,
-    /// Length of the shortest red or doubted prefix that is longer than the green one.
+    /// Length of the shortest red or doubted prefix that is longer than the green one, if any.
     pub(super) red: Option<usize>,
 }
 
@@ -65,8 +65,8 @@ impl Formation {
 
     /// Lengths of the prefixes to verify now, the longest first.
     ///
-    /// Nothing new begins while an answer that can narrow the search is under way: verdicts that
-    /// turn out to be useless cost as much as others.
+    /// Nothing new begins while a verification that can narrow the search is in progress: useless
+    /// verdicts cost as much as others.
     pub(super) fn to_verify(
         &self,
         reach: Reach,
@@ -83,7 +83,7 @@ impl Formation {
         };
         let mut chosen: Vec<usize> = Vec::new();
         for length in lengths {
-            // An empty merge has the tree of the prefix before it.
+            // An empty merge has the same tree as the prefix before it.
             let tree = &self.cars[length - 1].tree;
             let is_chosen = chosen
                 .iter()
@@ -107,12 +107,12 @@ impl Formation {
         cars.map(|car| car.task.clone()).collect()
     }
 
-    /// The first cars, as they were queued.
+    /// The first cars, in their queued form.
     pub(super) fn first(&self, length: usize) -> Vec<Car> {
         self.cars.iter().take(length).map(Coupled::car).collect()
     }
 
-    /// The length of the prefix whose merge commit this is.
+    /// The length of the prefix with this merge commit, if any.
     pub(super) fn length_at(&self, commit: &CommitSha) -> Option<usize> {
         let index = self.cars.iter().rposition(|car| car.commit == *commit);
         index.map(|index| index + 1)
@@ -121,8 +121,8 @@ impl Formation {
 
 /// The longest prefix, and shorter ones that split it into equal parts of at least two cars.
 ///
-/// Most trains are green, and then the shorter verdicts are not needed. Parts of two cars halve
-/// their number, and a red part of two cars takes one more verification.
+/// Most trains are green and then need no shorter verdicts. Parts of two cars halve the number of
+/// verifications, and a red part of two cars needs only one more.
 fn longest_and_shorter(green: usize, longest: usize, free_slots: usize) -> Vec<usize> {
     let unknown = longest - green;
     let parts = free_slots.min((unknown / 2).max(1));
@@ -131,7 +131,7 @@ fn longest_and_shorter(green: usize, longest: usize, free_slots: usize) -> Vec<u
         .collect()
 }
 
-/// Lengths between a green and a red prefix that split the unknown ones evenly.
+/// Lengths between a green and a red prefix that divide the unknown cars evenly.
 fn evenly_between(green: usize, red: usize, free_slots: usize) -> Vec<usize> {
     let distance = red - green;
     let count = free_slots.min(distance - 1);

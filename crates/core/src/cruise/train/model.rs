@@ -13,7 +13,7 @@ pub struct Car {
     pub head: CommitSha,
 }
 
-/// The merge of all cars of a train up to this one.
+/// The merge of a train's cars up to this one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Coupled {
@@ -36,12 +36,12 @@ impl Coupled {
     }
 }
 
-/// What to begin now. It is under way until it is answered.
+/// A move to begin now. It is in progress until its result is reported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "move")]
 pub enum Move {
-    /// Merge the cars one on another, the first one on `onto`, and stop at the first conflict.
-    /// Answered by [`Train::assembled`](super::Train::assembled), or
+    /// Merge the cars one after another, the first one onto `onto`, and stop at the first conflict.
+    /// The result goes to [`Train::assembled`](super::Train::assembled), or
     /// [`Train::failed`](super::Train::failed).
     Assemble {
         /// The tip of the line.
@@ -49,7 +49,7 @@ pub enum Move {
         /// The cars, in order.
         cars: Vec<Car>,
     },
-    /// Verify a tree. Answered by [`Train::verified`](super::Train::verified).
+    /// Verify a tree. The result goes to [`Train::verified`](super::Train::verified).
     Verify {
         /// The tip of the line, whose rules apply.
         onto: CommitSha,
@@ -57,16 +57,16 @@ pub enum Move {
         commit: CommitSha,
         /// The tree of the assembled commit.
         tree: TreeSha,
-        /// The tasks that it adds to `onto`.
+        /// The tasks that the tree adds to `onto`.
         tasks: Vec<TaskId>,
     },
-    /// Fast-forward the line from `from` to `commit`, and only from there. Answered by
-    /// [`Train::landed`](super::Train::landed), by [`Train::moved`](super::Train::moved) when the
-    /// line is elsewhere, or by [`Train::failed`](super::Train::failed).
+    /// Fast-forward the line from `from` to `commit`, and only from there. The result goes to
+    /// [`Train::landed`](super::Train::landed), to [`Train::moved`](super::Train::moved) if the
+    /// line is elsewhere, or to [`Train::failed`](super::Train::failed).
     Land {
-        /// Where the line must be.
+        /// The expected tip of the line.
         from: CommitSha,
-        /// The verified merge commit. Equal to `from` if the line has all of it already.
+        /// The verified merge commit. It equals `from` if the line contains everything already.
         commit: CommitSha,
         /// Its tree, to compare with the line's tree afterwards.
         tree: TreeSha,
@@ -75,7 +75,7 @@ pub enum Move {
     },
 }
 
-/// A car that cannot be merged on the cars before it.
+/// A car that conflicts with the cars before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Conflict {
@@ -83,11 +83,11 @@ pub struct Conflict {
     pub task: TaskId,
     /// Files with conflicts.
     pub files: Vec<String>,
-    /// Tasks before it that changed these files; empty if the line itself changed them.
+    /// Earlier tasks that changed these files; empty if the line itself changed them.
     pub with: Vec<TaskId>,
 }
 
-/// A car that leaves the train and needs another round.
+/// A car that left the train and needs another round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Left {
@@ -95,40 +95,40 @@ pub struct Left {
     pub task: TaskId,
     /// The commit that does not land.
     pub head: CommitSha,
-    /// The reason.
+    /// Why it left.
     pub why: Why,
 }
 
-/// Why a car leaves the train.
+/// Why a car left the train.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "why")]
 pub enum Why {
-    /// It cannot be merged.
+    /// It conflicts with other commits.
     Conflicts {
         /// Files with conflicts.
         files: Vec<String>,
         /// Tasks that it conflicts with.
         with: Vec<TaskId>,
     },
-    /// A tree could not be verified because of what is in it, and could without this car.
+    /// A tree with this car could not be verified because of its contents, and could without the car.
     Unverified {
         /// The tree.
         tree: TreeSha,
-        /// What happened.
+        /// Why it could not be verified.
         reason: String,
-        /// The tasks of the train before it, which the tree also contains.
+        /// The tasks before it in the train, which the tree also contains.
         with: Vec<TaskId>,
     },
-    /// The verification of a tree failed that passed without this car.
+    /// A tree with this car failed verification, and passed without the car.
     Red {
         /// The tree.
         tree: TreeSha,
-        /// The tasks of the train before it, which the tree also contains.
+        /// The tasks before it in the train, which the tree also contains.
         with: Vec<TaskId>,
     },
 }
 
-/// How the verification of a tree ended.
+/// The result of verifying a tree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "verdict")]
 pub enum Verdict {
@@ -136,41 +136,41 @@ pub enum Verdict {
     Green,
     /// Verification failed.
     Red,
-    /// It could not be verified.
+    /// The verification failed to run.
     Unknown {
         /// The reason.
         why: String,
-        /// Where the reason is.
+        /// The cause of that.
         cause: Cause,
     },
 }
 
-/// Why a tree could not be verified: what helps depends on it.
+/// Why a tree could not be verified. The remedy depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Cause {
-    /// The tree: a test hangs, or fails now and then. It proves nothing, and a tree without the task
-    /// that is to blame can land.
+    /// The tree itself: a test hangs or is flaky. This proves nothing, and the tree can land
+    /// without the task that causes it.
     Candidate,
-    /// What it is compared with, or the way it was asked for. Another try may differ.
+    /// The base, or the way the verification was requested. Another try may give another result.
     Base,
-    /// The machine. Nothing but time helps.
+    /// The machine. Only time helps.
     Machine,
 }
 
-/// Where a car is.
+/// The state of a car.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CarState {
     /// It waits for a train, or its train is being assembled.
     Queued,
-    /// It is in a train that is verified.
+    /// Its train is being verified.
     Verifying,
     /// It is being landed.
     Landing,
 }
 
-/// A move that can fail for a reason outside the train.
+/// A kind of move that can fail for a reason outside the train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Step {

@@ -1,13 +1,13 @@
-//! Known verdicts by tree.
+//! Known verdicts of trees.
 
 use crate::ids::TreeSha;
 use serde::{Deserialize, Serialize};
 
-/// How many verdicts are kept. Several times the trees of the longest train, so that no verdict of
-/// the present train is ever dropped.
+/// How many verdicts are stored: several times the trees of the longest train, so that no verdict
+/// of the current train is dropped.
 pub const MOST_VERDICTS: usize = 256;
 
-/// Which trees passed and which failed, the most recently used ones last.
+/// The trees that passed or failed, the most recently used ones last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Verdicts(Vec<Known>);
@@ -20,7 +20,7 @@ struct Known {
 }
 
 impl Verdicts {
-    /// Whether the tree passed; `None` if it is not known.
+    /// Whether the tree passed; `None` if unknown.
     pub(super) fn is_green(&self, tree: &TreeSha) -> Option<bool> {
         let known = self.0.iter().find(|known| known.tree == *tree);
         known.map(|known| known.green)
@@ -37,7 +37,7 @@ impl Verdicts {
         });
     }
 
-    /// Marks the verdict of a tree as used, so that others are dropped before it.
+    /// Marks the verdict of a tree as used, so that others are dropped first.
     pub(super) fn touch(&mut self, tree: &TreeSha) {
         if let Some(green) = self.is_green(tree) {
             self.record(tree, green);

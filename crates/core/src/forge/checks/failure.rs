@@ -1,4 +1,4 @@
-//! Details of a failed check, and a fingerprint that tells whether two failures are the same.
+//! Details of a failed check, and a fingerprint to recognise the same failure again.
 
 use crate::verify::text::{one_line, printable, tail_lines};
 use schemars::JsonSchema;
@@ -7,15 +7,15 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// How many annotations of one check are kept.
+/// How many annotations of one check are stored.
 pub const ANNOTATIONS: usize = 20;
-/// How many bytes of a log are kept.
+/// How many bytes of a log are stored.
 pub const LOG_BYTES: usize = 8 * 1024;
 /// The longest message of an annotation, in characters.
 const MESSAGE_CHARS: usize = 1000;
-/// How many lines at the end of a log tell failures apart.
+/// How many lines at the end of a log make up the fingerprint.
 const TELLING_LINES: usize = 40;
-/// From how many digits on a word of hexadecimal digits is an id.
+/// The minimum number of hexadecimal digits at which a word counts as an id.
 const HEX_DIGITS: usize = 7;
 
 /// A message about a place in a file.
@@ -31,7 +31,7 @@ pub struct Annotation {
     pub message: String,
 }
 
-/// What a failed check tells.
+/// Details of a failed check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckFailure {
@@ -49,7 +49,7 @@ pub struct CheckFailure {
 }
 
 impl CheckFailure {
-    /// A failure within its size limits. `log` is the whole log, or its end.
+    /// A failure, shortened to its limits. `log` is the whole log, or its end.
     pub fn new(
         job: impl Into<String>,
         step: Option<String>,
@@ -71,7 +71,7 @@ impl CheckFailure {
     }
 }
 
-/// The end of a job's log, up to its last error: the steps that clean up come after it.
+/// The end of a job's log, up to its last error, which leaves out later cleanup steps.
 fn excerpt(log: &[u8]) -> String {
     let log = printable(log);
     let lines: Vec<&str> = log.lines().map(without_time).collect();
@@ -81,7 +81,7 @@ fn excerpt(log: &[u8]) -> String {
     tail_lines(text.trim(), LOG_BYTES).to_owned()
 }
 
-/// A line of a log without the instant that GitHub Actions writes in front of it.
+/// A line of a log without the time that GitHub Actions writes before it.
 fn without_time(line: &str) -> &str {
     let Some((first, rest)) = line.split_once(' ') else {
         return line;
@@ -93,7 +93,8 @@ fn without_time(line: &str) -> &str {
     if is_instant { rest } else { line }
 }
 
-/// A name for a failure of the check `name`: the same for another run that fails for the same reason.
+/// An identifier of a failure of the check `name`: another run that fails for the same reason has
+/// the same one.
 pub(super) fn fingerprint(name: &str, failure: Option<&CheckFailure>, summary: &str) -> String {
     let mut lines = BTreeSet::new();
     if let Some(failure) = failure {
@@ -123,7 +124,7 @@ pub(super) fn fingerprint(name: &str, failure: Option<&CheckFailure>, summary: &
     fingerprint
 }
 
-/// A line without what differs between two runs.
+/// A line without the parts that differ between two runs.
 fn normalised(line: &str) -> String {
     let mut out = String::new();
     let mut word = String::new();

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The longest summary of a check, in characters.
 const SUMMARY_CHARS: usize = 300;
 
-/// The app behind the check runs of GitHub Actions.
+/// The app that reports the check runs of GitHub Actions.
 const ACTIONS: &str = "github-actions";
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -48,26 +48,26 @@ pub struct CheckRun {
     app: App,
 }
 
-/// A check run as it was read.
+/// A parsed check run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunRead {
     /// GitHub's id.
     pub id: u64,
-    /// The check, without what failed.
+    /// The check, without details of a failure.
     pub check: Check,
-    /// The id of its author's own.
+    /// The id that the check's author assigned.
     pub external_id: Option<String>,
-    /// How many annotations it has.
+    /// The number of its annotations.
     pub annotations: u64,
-    /// The job of GitHub Actions that it reports on.
+    /// The GitHub Actions job that it reports.
     pub job: Option<u64>,
 }
 
 impl CheckRun {
-    /// The check run, understood.
+    /// Parses the check run.
     pub fn into_read(self) -> RunRead {
         let is_actions = self.app.slug.as_deref() == Some(ACTIONS);
-        // A job has the id of its check run; where the address names another one, that one counts.
+        // A job has the same id as its check run, unless the address names another one.
         let named = self.details_url.as_deref().and_then(job_of);
         let summary = self.output.title.or(self.output.summary);
         RunRead {
@@ -143,12 +143,12 @@ pub struct RunAnnotation {
 }
 
 impl RunAnnotation {
-    /// Whether it tells of a failure, rather than warns.
+    /// Whether it reports a failure and not a warning.
     pub fn is_failure(&self) -> bool {
         self.annotation_level.as_deref() == Some("failure")
     }
 
-    /// The annotation; `None` for one without words.
+    /// The annotation; `None` if it has no text.
     pub fn into_annotation(self) -> Option<Annotation> {
         let message = self.message.or(self.title)?;
         Some(Annotation {
@@ -209,7 +209,7 @@ struct RuleParameters {
     allowed_merge_methods: Vec<String>,
 }
 
-/// One rule that a ruleset has for a branch.
+/// One rule of a ruleset for a branch.
 #[derive(Clone, Debug, Deserialize)]
 pub struct BranchRule {
     #[serde(default, rename = "type", deserialize_with = "lenient")]
@@ -218,7 +218,7 @@ pub struct BranchRule {
     parameters: RuleParameters,
 }
 
-/// What a branch asks of those who merge into it.
+/// A branch's requirements for merges.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BranchDemands {
@@ -228,12 +228,12 @@ pub struct BranchDemands {
     pub linear_history: bool,
     /// Whether only a merge queue merges.
     pub merge_queue: bool,
-    /// The merge methods that rules leave over; empty where no rule names any.
+    /// The merge methods that the rules allow; empty if no rule names any.
     pub methods: Vec<String>,
 }
 
 impl BranchRule {
-    /// What this rule asks for.
+    /// The requirements of this rule.
     pub fn into_demands(self) -> BranchDemands {
         let mut demands = BranchDemands::default();
         match self.kind.as_str() {
@@ -252,7 +252,7 @@ impl BranchRule {
 }
 
 impl BranchDemands {
-    /// What both ask for.
+    /// The requirements of both.
     pub fn and(mut self, other: Self) -> Self {
         self.checks.extend(other.checks);
         self.checks.sort();
@@ -282,7 +282,7 @@ struct Protection {
     required_status_checks: RequiredChecks,
 }
 
-/// A branch with its protection, as far as a reader sees it.
+/// A branch with its protection, as far as the token can read it.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Branch {
     #[serde(default, deserialize_with = "lenient")]
@@ -290,7 +290,7 @@ pub struct Branch {
 }
 
 impl Branch {
-    /// What its protection asks for. GitHub tells readers of the checks only.
+    /// The requirements of its protection. To readers, GitHub only reports the required checks.
     pub fn into_demands(self) -> BranchDemands {
         let required = self.protection.required_status_checks;
         let named = required.checks.into_iter().map(|check| check.context);

@@ -1,8 +1,8 @@
-//! Finds a closing word and the issue that a forge closes by it.
+//! Finds a closing word with the issue that a forge closes because of it.
 
 use super::token::{Token, goes_on, is_name, span, strip};
 
-/// Words after which GitHub, GitLab or Forgejo closes or reopens the issue that is named next.
+/// Words after which GitHub, GitLab or Forgejo closes or reopens the next issue.
 const CLOSING: [&str; 20] = [
     "close",
     "closes",
@@ -26,7 +26,7 @@ const CLOSING: [&str; 20] = [
     "duplicate of",
 ];
 
-/// What stands before the number in a link to an issue.
+/// The paths before the number in a link to an issue.
 const KINDS: [&str; 5] = [
     "/issues/",
     "/pull/",
@@ -35,17 +35,17 @@ const KINDS: [&str; 5] = [
     "/work_items/",
 ];
 
-/// What a forge makes a link of, also right behind a number.
+/// Beginnings of text that a forge turns into a link, even right after a number.
 const LINKS: [&str; 5] = ["http", "ftp", "www", "mailto", "xmpp"];
 
-/// How much of tags and references is passed between a word and its issue. Without a limit, a text
-/// of nothing but closing words within tags is read anew for each of them.
+/// How many bytes of tags and references may stand between a word and its issue. Without a limit, a
+/// text full of closing words within tags would take quadratic time.
 const MARKUP_BYTES: usize = 1024;
 
-/// The longest reference to an issue, for the same reason.
+/// The longest reference to an issue, limited for the same reason.
 const ISSUE_BYTES: usize = 1024;
 
-/// A closing word and the issue after it, with whatever markup stands between them.
+/// A closing word and the issue after it, with any markup between them.
 pub(super) fn closing(rest: &str, at: usize) -> Option<Token> {
     let is_meant = |word: &&&str| strip(rest, word).is_some_and(|end| !goes_on(end));
     let word = CLOSING.iter().find(is_meant)?;
@@ -92,14 +92,14 @@ fn after_markup(text: &str) -> &str {
     }
 }
 
-/// The length of the character reference at the beginning, with its `;` or without.
+/// The length of the character reference at the beginning, with or without its `;`.
 fn reference(text: &str) -> usize {
     let start = 1 + usize::from(text[1..].starts_with('#'));
     let end = start + span(&text[start..], |c| c.is_ascii_alphanumeric());
     end + usize::from(text[end..].starts_with(';'))
 }
 
-/// The length of the tag at the beginning; one character where it is none, such as a link.
+/// The length of the tag at the beginning; one character if it is no tag, such as a link.
 fn tag(text: &str) -> usize {
     let inner = &text[1..];
     let is_tag = inner.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
@@ -111,7 +111,7 @@ fn tag(text: &str) -> usize {
 }
 
 /// A reference to an issue at the beginning of a text, in words, and its length. The words end with
-/// a bracket, so that a project named `fixes` leads to nothing that follows.
+/// a bracket, so that a project named `fixes` does not close the next issue.
 fn issue(text: &str) -> Option<(String, usize)> {
     let text = &text[..text.floor_char_boundary(ISSUE_BYTES)];
     let link = strip(text, "https://").or_else(|| strip(text, "http://"));
@@ -149,7 +149,7 @@ fn issue(text: &str) -> Option<(String, usize)> {
     Some((format!("issue {}{of}", &number[..digits]), len + 1 + digits))
 }
 
-/// The length of the number at the beginning; `None` where it is part of a word, such as a colour.
+/// The length of the number at the beginning; `None` if it is part of a word, such as a colour.
 fn digits(text: &str) -> Option<usize> {
     let len = span(text, |c| c.is_ascii_digit());
     let end = &text[len..];

@@ -1,20 +1,20 @@
-//! Finds the code in Markdown, where that is certain.
+//! Finds text in Markdown that is certainly code.
 //!
 //! An agent may try to make drive see code where the forge sees text, so that a token stays active.
-//! So this is no Markdown parser: it knows the plain cases, and calls everything else text. A fence
-//! counts at the beginning of a line, where no list or quote holds it; a code span counts where every
-//! line of its paragraph closes the spans that it opens.
+//! So this is no Markdown parser: it recognises the plain cases, and treats everything else as
+//! text. A fence counts only at the beginning of a line outside of lists and quotes; a code span
+//! counts only if every line of its paragraph closes the spans that it opens.
 
 use super::html::is_raw_html;
 use std::ops::Range;
 
-/// Text longer than this may be cut before it is posted, and a cut can open what was closed.
+/// Longer text may be cut before it is posted, and a cut can open a span that was closed.
 const MOST_CHARS: usize = 60_000;
 
-/// Markdown takes no other white space for a blank.
+/// The only white space that Markdown treats as blank.
 const BLANK: [char; 2] = [' ', '\t'];
 
-/// A longer row of backticks opens no code span on GitHub.
+/// A longer row of backticks does not open a code span on GitHub.
 const MOST_TICKS: usize = 80;
 
 struct Line<'t> {
@@ -22,7 +22,7 @@ struct Line<'t> {
     at: usize,
 }
 
-/// What is certainly code.
+/// The parts of a text that are certainly code.
 pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
     let mut code = Vec::new();
     if text.chars().count() > MOST_CHARS || text.replace("\r\n", "").contains('\r') {
@@ -49,7 +49,7 @@ pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
         }
         if let Some(fence) = Fence::opens(line.text) {
             if fence.indent > 3 {
-                // No fence outside of a list: the paragraph or the HTML before it may go on.
+                // Outside of a list this is no fence: it may continue the paragraph or the HTML before it.
                 block.push(line);
                 continue;
             }
@@ -62,7 +62,8 @@ pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
                 return code;
             }
             if fence.indent > 0 {
-                // In a list or not: only what reads alike in both is passed, as text.
+                // It may or may not be in a list: only a block that reads the same in both cases is
+                // skipped, as text.
                 let Some(close) = close.filter(|close| {
                     let inside = &lines[from..from + close];
                     inside.iter().all(|line| fence.holds(line.text))
@@ -76,7 +77,7 @@ pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
             let end = close.map_or(lines.len(), |close| from + close);
             let start = lines.get(from).map_or(text.len(), |line| line.at);
             let to = lines.get(end).map_or(text.len(), |line| line.at);
-            // The words after the opening fence are no code: forges decode and obey them.
+            // The words after the opening fence are not code: forges decode them and act on them.
             code.push(start..to);
             from = end + 1;
             continue;
@@ -91,14 +92,14 @@ pub(super) fn ranges(text: &str) -> Vec<Range<usize>> {
     code
 }
 
-/// HTML that begins in a line: only at its start, or in a list or a quote that starts there.
+/// The HTML that begins in a line: at its start, or in a list or quote that begins there.
 fn html(line: &str) -> Option<&str> {
     let is_mark = |c: char| c.is_ascii_digit() || c.is_whitespace() || ">-*+.)".contains(c);
     let inner = line.trim_start_matches(is_mark);
     inner.starts_with('<').then_some(inner)
 }
 
-/// HTML that a blank line does not end; a comment that ends on its line is none.
+/// Whether HTML begins that a blank line does not end. A comment that ends on its line is not such HTML.
 fn has_raw_html(line: &str) -> bool {
     let Some(html) = html(line) else {
         return false;
@@ -147,7 +148,7 @@ impl Fence {
             && rest.trim_matches(BLANK).is_empty()
     }
 
-    /// Whether a line stands within an indented fence, in a list or not.
+    /// Whether a line belongs to an indented fence, in a list or not.
     fn holds(&self, line: &str) -> bool {
         let is_inside = Self::indent(line) >= self.indent || line.trim_matches(BLANK).is_empty();
         let mut start = line.trim_start_matches(BLANK).chars();
@@ -156,7 +157,7 @@ impl Fence {
     }
 }
 
-/// Adds the code spans of a paragraph, if every line closes its own and nothing else can hold a
+/// Adds the code spans of a paragraph, if every line closes its own and nothing else can contain a
 /// backtick: a tag, a table, an escape, the target of a link.
 fn spans(block: &mut Vec<&Line<'_>>, code: &mut Vec<Range<usize>>) {
     let mut found = Vec::new();
@@ -182,7 +183,7 @@ fn spans(block: &mut Vec<&Line<'_>>, code: &mut Vec<Range<usize>>) {
             rest = inner + close + count;
             found.push(line.at + open..line.at + rest);
         }
-        // A tag or a target may go on in the next line.
+        // A tag or a link target may continue on the next line.
         let rest = line.text.get(rest..).unwrap_or_default();
         is_certain &= !rest.contains(['<', '`']) && !has_open_target(rest);
     }
@@ -191,7 +192,7 @@ fn spans(block: &mut Vec<&Line<'_>>, code: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Whether the target of a link may hold a backtick: it has a title, or does not end here.
+/// Whether the target of a link may contain a backtick: it has a title, or does not end here.
 fn has_open_target(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/:.-_#?=&%+~".contains(c);
     text.split("](")
@@ -199,7 +200,7 @@ fn has_open_target(text: &str) -> bool {
         .any(|target| !target.trim_start_matches(is_plain).starts_with(')'))
 }
 
-/// Whether a link may run over what follows. Only a blank ends one for certain.
+/// Whether a link may extend over the following text. Only a blank certainly ends one.
 fn ends_in_link(text: &str) -> bool {
     let word = text.rsplit(BLANK).next().unwrap_or_default();
     word.contains("://") || word.to_ascii_lowercase().contains("www.")
@@ -209,7 +210,7 @@ fn ticks(text: &str) -> usize {
     text.len() - text.trim_start_matches('`').len()
 }
 
-/// Where the run of exactly `count` backticks begins.
+/// The start of the next run of exactly `count` backticks.
 fn closing(text: &str, count: usize) -> Option<usize> {
     let mut at = 0;
     loop {

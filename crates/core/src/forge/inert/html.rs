@@ -1,11 +1,11 @@
-//! Finds what Markdown hides, loads, decodes or offers to apply: comments, images, definitions, character
-//! references, suggestions.
+//! Finds Markdown that hides, loads or decodes text, or offers it to apply: comments, images,
+//! definitions, character references, suggestions.
 
 use super::super::part::{BEGIN, END};
 use super::token::{Token, is_word, span, strip};
 use crate::verify::text::tail;
 
-/// Character references that neither hide nor spell a token.
+/// Character references that neither hide a token nor form one.
 const HARMLESS: [&str; 14] = [
     "amp", "lt", "gt", "quot", "hellip", "mdash", "ndash", "rarr", "larr", "times", "middot",
     "bull", "le", "ge",
@@ -14,23 +14,23 @@ const HARMLESS: [&str; 14] = [
 /// Elements whose contents are not Markdown and may span blank lines.
 const RAW: [&str; 4] = ["pre", "script", "style", "textarea"];
 
-/// Elements that load something as soon as somebody looks at the text.
+/// Elements that load something as soon as the text is shown.
 const LOADS: [&str; 12] = [
     "img", "image", "picture", "source", "video", "audio", "track", "iframe", "embed", "object",
     "svg", "link",
 ];
 
-/// What makes a fence a change that people can apply.
+/// The info word of a fence that people can apply as a change.
 pub(super) const SUGGESTION: &str = "suggestion";
 
-/// The longest name of a character reference, and some more.
+/// A little more than the longest name of a character reference.
 const NAME_BYTES: usize = 32;
 
-/// The longest label that Markdown takes.
+/// The longest label that Markdown allows.
 const LABEL_CHARS: usize = 1000;
 
-/// A character reference: forges look for tokens after they have decoded it. A number needs no `;`
-/// in an HTML block.
+/// Finds a character reference: forges look for tokens after decoding it. A numeric one needs no
+/// `;` in an HTML block.
 pub(super) fn reference(rest: &str, at: usize) -> Option<Token> {
     let name = &rest[1..];
     let is_number = name.strip_prefix('#').is_some_and(|number| {
@@ -41,15 +41,15 @@ pub(super) fn reference(rest: &str, at: usize) -> Option<Token> {
     (is_number || is_named).then(|| Token::markup(at..at + 1, "&amp;"))
 }
 
-/// Whether the text ends within what may be the name of a character reference. In an HTML block
+/// Whether the text ends within a possible name of a character reference. In an HTML block,
 /// `&copy@ann` and `&copyfixes` are a sign and a word.
 pub(super) fn is_in_reference(before: &str) -> bool {
     let name = tail(before, NAME_BYTES).rsplit_once('&');
     name.is_some_and(|(_, name)| name.chars().all(|c| c.is_ascii_alphanumeric()))
 }
 
-/// A comment, a declaration, an element whose contents are not Markdown, or one that loads something.
-/// Drive's own marks stay: text of others does not hold them.
+/// Finds a comment, a declaration, an element whose contents are not Markdown, or one that loads
+/// something. Drive's own marks are skipped: foreign text does not contain them.
 pub(super) fn raw_html(rest: &str, at: usize) -> Option<Token> {
     let is_mark = rest.starts_with(BEGIN) || rest.starts_with(END);
     let is_found = is_raw_html(rest) || is_element(rest, &LOADS);
@@ -69,15 +69,15 @@ fn is_element(rest: &str, names: &[&str]) -> bool {
     names.iter().any(is_it)
 }
 
-/// `![x](address)`: the forge or the reader's browser asks that address when the text is shown, which
-/// tells it what an agent put there. As a link it waits for a click.
+/// Finds `![x](address)`: the forge or the reader's browser requests the address when the text is
+/// shown, and an agent could encode data in it. A link does nothing without a click.
 pub(super) fn image(rest: &str, at: usize) -> Option<Token> {
     rest.starts_with("![")
         .then(|| Token::markup(at..at + 1, "! "))
 }
 
-/// A fence whose first word is `suggestion`: GitHub and GitLab offer its text as a change of the line that
-/// a comment stands on, and a click commits it.
+/// Finds a fence whose first word is `suggestion`: GitHub and GitLab offer its text as a change of
+/// the commented line, and one click commits it.
 pub(super) fn suggestion(rest: &str, at: usize) -> Option<Token> {
     let mark = rest.chars().next()?;
     let info = rest.trim_start_matches(mark);
@@ -89,7 +89,7 @@ pub(super) fn suggestion(rest: &str, at: usize) -> Option<Token> {
     is_fence.then(|| Token::markup(start..start + SUGGESTION.len(), "text"))
 }
 
-/// `[x]: address (words)` and `[^x]: words` at the beginning of a line: nobody sees the words of a
+/// Finds `[x]: address (words)` and `[^x]: words` at the beginning of a line: readers do not see a
 /// definition that nothing refers to.
 pub(super) fn definition(rest: &str, at: usize) -> Option<Token> {
     let mut chars = rest.chars().skip(1).take(LABEL_CHARS + 1);

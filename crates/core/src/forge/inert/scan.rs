@@ -1,14 +1,14 @@
 //! Finds the tokens that act on a forge.
 //!
-//! Each rule covers what GitHub, GitLab and Forgejo read, and errs towards finding more: a broken
-//! token that was harmless costs a reader a space.
+//! Each rule covers the syntax of GitHub, GitLab and Forgejo, and rather finds too much: a harmless
+//! token that is broken only costs a space.
 
 use super::closing::closing;
 use super::html::{definition, image, is_in_reference, raw_html, reference, suggestion};
 use super::token::{Form, Token, is_name, is_word, span, strip};
 use crate::verify::text::tail;
 
-/// What `[skip X]` and `[X skip]` name.
+/// The names in `[skip X]` and `[X skip]`.
 const PIPELINES: [&str; 28] = [
     "ci",
     "actions",
@@ -40,23 +40,23 @@ const PIPELINES: [&str; 28] = [
     "vela",
 ];
 
-/// What stands without brackets.
+/// Options that work without brackets.
 const OPTIONS: [&str; 2] = ["--skip-ci", "--ci-skip"];
 
-/// What bors is told at the beginning of a line.
+/// Commands for bors at the beginning of a line.
 const BORS: [&str; 13] = [
     "r+", "r-", "r=", "merge", "try", "retry", "d+", "d-", "d=", "delegate", "cancel", "p=",
     "single",
 ];
 
-/// How far back the beginning of a link is looked for.
+/// How many bytes back the beginning of a link is searched for.
 const LINK_BYTES: usize = 2048;
 
 /// The tokens of a text, in order.
 pub(super) fn tokens(text: &str, form: Form) -> Vec<Token> {
     let mut found = Vec::new();
     let mut is_line_start = true;
-    // Also within a list or a quote that starts there.
+    // Also at the beginning of a list or quote.
     let mut is_block_start = true;
     let mut before = '\n';
     for (at, c) in text.char_indices() {
@@ -96,13 +96,13 @@ pub(super) fn tokens(text: &str, form: Form) -> Vec<Token> {
     found
 }
 
-/// What may stand before the first word of a line: space, and the marks of a list or a quote.
+/// Characters that may stand before the first word of a line: space, and the marks of a list or quote.
 fn is_block_mark(c: char) -> bool {
     c.is_whitespace() || c.is_ascii_digit() || ">-*+.)".contains(c)
 }
 
-/// `@user` and `@org/team`, but no address. What looks like a link keeps its meaning: whether a forge
-/// makes one of it is not certain.
+/// Finds `@user` and `@org/team`, but not addresses. In a possible link the `@` becomes `%40`,
+/// which keeps the link valid: it is uncertain whether a forge makes a link of it.
 fn mention(text: &str, at: usize) -> Option<Token> {
     let rest = &text[at + 1..];
     let rest = rest.strip_prefix('\\').unwrap_or(rest);
@@ -117,7 +117,7 @@ fn mention(text: &str, at: usize) -> Option<Token> {
     })
 }
 
-/// Whether a link that a forge may make clickable goes on here.
+/// Whether the text ends within a link that a forge may make clickable.
 fn is_in_link(before: &str) -> bool {
     let is_plain = |c: char| is_name(c) || "/:%?#=&+~@".contains(c);
     let near = tail(before, LINK_BYTES);
@@ -133,7 +133,7 @@ fn is_in_link(before: &str) -> bool {
     })
 }
 
-/// `[skip ci]` and its relatives.
+/// Finds `[skip ci]` and similar forms.
 fn skip(rest: &str, at: usize) -> Option<Token> {
     let inner = &rest[1..];
     let end = inner.find([']', '\n', '['])?;
@@ -182,8 +182,8 @@ fn option(rest: &str, at: usize) -> Option<Token> {
     })
 }
 
-/// What acts only at the beginning of a line: a slash command, a word to a bot, a trailer. Of these,
-/// commit messages know the trailer, and GitLab reads `/tag`.
+/// Finds tokens that only act at the beginning of a line: slash commands, commands for bots,
+/// trailers. In commit messages, only trailers and GitLab's `/tag` act.
 fn command(rest: &str, at: usize, form: Form) -> Option<Token> {
     let is_end = |text: &str| text.is_empty() || text.starts_with(char::is_whitespace);
     let line = rest.split(['\n', '\r']).next().unwrap_or_default();

@@ -67,7 +67,7 @@ fn tokens_that_act_are_broken_alike_in_posts_and_commit_messages() {
             "(skip azure-pipelines) (CF Pages Skip)",
         ),
         ("a --skip-ci b --CI-skip", "a -- skip-ci b -- CI-skip"),
-        // Emphasis is no part of a word.
+        // Emphasis markers do not belong to a word.
         ("_@ann_ and _2_@ann", "_@ ann_ and _2_@ ann"),
         (
             "_fixes #12_, __Fixes #12__",
@@ -395,7 +395,7 @@ fn what_only_looks_like_code_is_text() {
         ("\u{3000}```\n@user", "\u{3000}```\n@ user"),
         ("```\n```\u{a0}\n```\n@user", "```\n```\u{a0}\n```\n@ user"),
         ("a ` b\n\u{a0}\n`@user`", "a ` b\n\u{a0}\n`@ user`"),
-        // HTML goes on.
+        // The HTML block continues.
         (
             "<div>\n    ```\n```\n@user\n```\n</div>",
             "<div>\n    ```\n```\n@ user\n```\n</div>",

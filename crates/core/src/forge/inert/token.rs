@@ -1,4 +1,4 @@
-//! A token that acts, and how text is read to find one.
+//! A token that acts on a forge, and helpers to find one in a text.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Markdown,
-    /// Markdown that may become a commit message too.
+    /// Markdown that may also become a commit message.
     Description,
     Plain,
 }
@@ -23,17 +23,17 @@ impl Form {
 /// A token that acts.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Token {
-    /// What to replace.
+    /// The range to replace.
     pub(super) edit: Range<usize>,
     pub(super) instead: String,
-    /// What it says, in one spelling; `None` for one that a person cannot allow either.
+    /// The token in one normalised spelling; `None` if a person cannot allow it either.
     pub(super) name: Option<String>,
-    /// Whether it acts in a commit message, where there is no code.
+    /// Whether it also acts in a commit message, where nothing is code.
     pub(super) acts_in_commits: bool,
 }
 
 impl Token {
-    /// One that only a reader of Markdown takes for something.
+    /// A token that exists only in Markdown.
     pub(super) fn markup(edit: Range<usize>, instead: &str) -> Self {
         Self {
             edit,
@@ -52,12 +52,12 @@ pub(super) fn is_name(c: char) -> bool {
     is_word(c) || matches!(c, '-' | '.')
 }
 
-/// Whether a word goes on here. `_` ends one: it can be emphasis, which a reader does not see.
+/// Whether a word continues here. `_` ends a word: it can be emphasis, which readers do not see.
 pub(super) fn goes_on(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// How many bytes at the beginning are such characters.
+/// How many bytes at the beginning consist of these characters.
 pub(super) fn span(text: &str, is: impl Fn(char) -> bool) -> usize {
     text.find(|c| !is(c)).unwrap_or(text.len())
 }

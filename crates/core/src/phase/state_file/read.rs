@@ -7,15 +7,15 @@ use serde_json::Value;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
-/// The longest link, in bytes: one of the local forge holds a path.
+/// The maximum length of a link in bytes; one of the local forge contains a path.
 const LONGEST_URL: usize = 8192;
-/// The longest path, in bytes: the kernel takes no longer ones.
+/// The maximum length of a path in bytes, which is the kernel's.
 const LONGEST_PATH: usize = 4096;
-/// The longest wait that makes sense, in seconds: a century.
+/// The maximum wait in seconds: a century.
 const LONGEST_WAIT_SECS: u64 = 100 * 366 * 24 * 3600;
 /// The highest plausible number of rounds.
 const MOST_ROUNDS: u32 = 1_000_000;
-/// No cruise was before this, and none will be after that: 2020 and 2200.
+/// The range of plausible times: from 2020 to 2200.
 const EARLIEST: i64 = 1_577_836_800;
 const LATEST: i64 = 7_258_118_400;
 
@@ -65,7 +65,7 @@ fn check_branches(value: &Value) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The first rule that the fields break.
+/// The first rule that the fields break, if any.
 fn broken_rule(state: &PhaseState) -> Option<String> {
     let is_time = |at: &Timestamp| (EARLIEST..LATEST).contains(&at.as_second());
     let rules: [(bool, &str); 8] = [
@@ -103,7 +103,7 @@ fn broken_rule(state: &PhaseState) -> Option<String> {
     broken.map(|(_, rule)| rule.to_owned())
 }
 
-/// Absolute, without `..`, of a bearable length, and with nothing in it that hides.
+/// Whether a path is absolute, not too long, without `..`, and without control characters.
 fn is_safe_path(path: &Path) -> bool {
     let bytes = path.as_os_str().as_bytes();
     bytes.len() <= LONGEST_PATH
@@ -115,7 +115,7 @@ fn is_safe_path(path: &Path) -> bool {
 }
 
 fn is_link(text: &str) -> bool {
-    // The local forge names a folder, and folders may have spaces in their names.
+    // A link of the local forge contains a path, and paths may contain spaces.
     let is_local = text.starts_with("local://");
     let is_web = ["https://", "http://"]
         .iter()

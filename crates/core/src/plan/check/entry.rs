@@ -1,4 +1,4 @@
-//! Reads the acceptance entries of one task.
+//! Parses the acceptance entries of one task.
 
 use super::words::{is_plain, word};
 use crate::did_you_mean::suggestion;
@@ -15,15 +15,15 @@ use std::collections::HashMap;
 const FIELDS: [&str; 6] = ["id", "kind", "text", "command", "expect", "guard"];
 const EXPECT_FIELDS: [&str; 2] = ["exit", "contains"];
 const KINDS: [&str; 3] = ["command", "observe", "judge"];
-/// What only an entry with a command can have.
+/// The fields that only an entry with a command may have.
 const COMMAND_FIELDS: [&str; 3] = ["command", "expect", "guard"];
 
-/// Whether an entry is text that says nothing.
+/// Whether an entry is empty text.
 pub(super) fn is_blank(item: &Value) -> bool {
     item.as_str().is_some_and(|text| one_line(text).is_empty())
 }
 
-/// The entries of a task; whatever is wrong with them is added to the errors.
+/// The entries of a task; errors are added to `wrong`.
 pub(super) fn read_all(
     items: &[Value],
     task: &str,
@@ -153,7 +153,8 @@ impl Reader<'_> {
         }
     }
 
-    /// An agent that judges gets no command: what stands there would silently never run.
+    /// Refuses the fields of a command in an entry that an agent judges: the command would silently
+    /// never run.
     fn runs_nothing(&mut self, fields: &Map<String, Value>) {
         for field in COMMAND_FIELDS {
             let says_nothing = [
@@ -279,7 +280,7 @@ impl Reader<'_> {
         Some(text.to_owned())
     }
 
-    /// An unknown key of a contract would promise a check that nobody makes.
+    /// Refuses unknown keys, because they promise a check that nobody makes.
     fn keys(&mut self, fields: &Map<String, Value>, known: &[&str], prefix: &str) {
         let place = self.place;
         for key in place.into_iter().flat_map(Place::repeated) {
@@ -327,12 +328,12 @@ impl Reader<'_> {
     }
 }
 
-/// The value of a field, unless it is left out.
+/// The value of a field; `None` if it is missing or null.
 fn given<'v>(fields: &'v Map<String, Value>, field: &str) -> Option<&'v Value> {
     fields.get(field).filter(|value| !value.is_null())
 }
 
-/// What was most likely meant, or what is possible. Only short names are compared.
+/// A suggestion for a misspelled or unknown name. Only short names are compared.
 fn meant(written: &str, known: &[&str]) -> String {
     let is_short = written.len() <= LONGEST_ID;
     let text = is_short.then(|| suggestion(written, known.iter().copied()));

@@ -1,10 +1,10 @@
-//! Judges ids: of tasks, and of their acceptance entries.
+//! Checks the ids of tasks and of their acceptance entries.
 
 use crate::ids::BranchName;
 use crate::plan::model::LONGEST_ID;
 use serde_json::Value;
 
-/// Text, or a whole number as text: ids come as both.
+/// The text, or a whole number as text: agents write ids as both.
 pub(super) fn word(value: &Value) -> Option<String> {
     match value.as_u64() {
         Some(number) => Some(number.to_string()),
@@ -12,7 +12,7 @@ pub(super) fn word(value: &Value) -> Option<String> {
     }
 }
 
-/// Whether an id can be a part of a branch and of a folder's name.
+/// Whether an id can be part of the names of a branch and a directory.
 pub(super) fn is_plain(id: &str) -> bool {
     id.len() <= LONGEST_ID
         && id.starts_with(|c: char| c.is_ascii_alphanumeric())

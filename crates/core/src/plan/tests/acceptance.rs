@@ -1,6 +1,6 @@
 use super::*;
 
-/// A plan with one task `x` that has this contract, on line 4.
+/// The acceptance entries of a plan with one task `x`, which is on line 4.
 fn with(acceptance: serde_json::Value) -> Result<Vec<Acceptance>, String> {
     let task = json!({"id": "x", "title": "X", "acceptance": acceptance});
     let plan = Plan::parse(&plan_of(&[task])).map_err(|errors| errors.to_string())?;

@@ -14,7 +14,7 @@ fn implied(plan: &Plan) -> Vec<String> {
         .collect()
 }
 
-/// Why two tasks with these paths wait for each other, if they do.
+/// Why one of two tasks with these paths waits for the other, if it does.
 fn reason(one: &[&str], two: &[&str]) -> Option<String> {
     let plan = plan(vec![changing("x", &[], one), changing("y", &[], two)]);
     let order = plan.order();
@@ -298,7 +298,7 @@ fn the_order_of_very_many_tasks_ends() {
             false,
         ),
         (|n| vec![format!("src/*.{n}"), format!("src/{n}*")], true),
-        // Too many to compare: in doubt they collide.
+        // There are too many pairs to compare, so in doubt they collide.
         (
             |n| (0..20).map(|m| format!("src/{n}-*-{m}")).collect(),
             true,
@@ -321,7 +321,7 @@ fn the_order_of_very_many_tasks_ends() {
     }
 }
 
-/// Small plans in which tasks share paths; a task depends on later ones too, never in a circle.
+/// Small plans in which tasks share paths. A task may depend on later ones, but never in a cycle.
 fn any_sound_plan() -> impl Strategy<Value = Plan> {
     let paths = prop::sample::subsequence(
         vec![
@@ -371,7 +371,7 @@ fn any_sound_plan() -> impl Strategy<Value = Plan> {
     })
 }
 
-/// The most tasks of which none is before another, by trying every set.
+/// The maximum number of tasks of which none is before another, found by trying every set.
 fn width(order: &Order) -> usize {
     let ids = order.tasks();
     let are_beside = |set: u32| {

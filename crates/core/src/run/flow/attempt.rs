@@ -1,10 +1,10 @@
-//! Tells an agent where the work of an earlier, interrupted attempt is.
+//! Text that tells an agent where the work of an earlier, interrupted attempt is.
 
 use super::super::model::Run;
 use crate::ids::CommitSha;
 use crate::prompts::{self, Attempt};
 
-/// Where the work of the earlier attempt is; empty for the first attempt.
+/// The text that tells an agent where the work of the earlier attempt is; empty for the first attempt.
 pub(super) fn earlier_attempt(run: &Run, base: &CommitSha) -> String {
     let Some(resumption) = &run.resumption else {
         return String::new();
@@ -17,7 +17,7 @@ pub(super) fn earlier_attempt(run: &Run, base: &CommitSha) -> String {
     })
 }
 
-/// Whether the agent that was given more to do added no commit.
+/// Whether the agent added no commit although it was given more to do.
 pub(super) fn added_nothing(run: &Run) -> bool {
     let follows = run.resumption.as_ref().and_then(|one| one.follows.as_ref());
     follows.is_some() && follows == run.work.head_sha.as_ref()

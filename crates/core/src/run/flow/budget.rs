@@ -1,22 +1,22 @@
 //! Splits a budget among the children of a run.
 //!
-//! It belongs to the root. A child gets an equal share of what no agent has used and no other child
-//! holds; what it leaves over is there for others once it has ended. So agents that work side by side
-//! cannot use the same rest twice.
+//! The budget belongs to the root. A child gets an equal share of what no agent has used and no
+//! other child holds. When it ends, its unused rest is free for others. So agents that work at the
+//! same time cannot use the same rest twice.
 
 use super::super::model::Run;
 use crate::agent::Budget;
 
-/// A child that used up its share gets more only where the next share is at least this part of the
-/// whole budget, so that it is granted a bounded number of times.
+/// A child that used up its share gets more only if the next share is at least 1/20 of the whole
+/// budget. This limits the number of grants.
 const SMALLEST_GRANT: u64 = 20;
 
-/// An equal part, for each of `parts`, of what nobody holds or has used.
+/// One of `parts` equal shares of the free budget.
 pub(super) fn share(run: &Run, parts: usize) -> Budget {
     unallotted(run).split(parts)
 }
 
-/// Whether a share is large enough to be handed out.
+/// Whether a share is large enough to be granted.
 pub(super) fn is_worthwhile(share: Budget, whole: Budget) -> bool {
     let enough = |share: Option<u64>, whole: Option<u64>| match (share, whole) {
         (Some(share), Some(whole)) => share > 0 && share >= whole / SMALLEST_GRANT,
@@ -29,7 +29,7 @@ pub(super) fn is_worthwhile(share: Budget, whole: Budget) -> bool {
         )
 }
 
-/// What no agent has used and no living child holds.
+/// The budget that no agent has used and no live child holds.
 fn unallotted(run: &Run) -> Budget {
     let mut left = run.budget().minus(run.spent.usage, run.spent.cost);
     for child in run.children.values() {

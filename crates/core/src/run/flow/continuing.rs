@@ -1,4 +1,4 @@
-//! Gives a run that has ended more to do, on its branch and its pull request.
+//! Gives an ended run a new task, on its branch and its pull request.
 
 use super::super::model::{Flow, Run, RunKind, SpawnStage};
 use super::phase;
@@ -6,22 +6,22 @@ use super::resume::start_over;
 use crate::time::Timestamp;
 use std::sync::Arc;
 
-/// Why a run cannot be given more to do.
+/// Why a run cannot be continued with a new task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotContinuable {
-    /// It has not ended.
+    /// The run has not ended.
     Active,
-    /// It is a task of a cruise.
+    /// The run is a task of a cruise.
     Child,
-    /// It is a cruise, which does more for comments.
+    /// The run is a cruise, which takes new work as comments.
     Cruise,
-    /// It left no commit to build on.
+    /// The run left no commit to build on.
     NoWork,
-    /// Its budget is used up.
+    /// The run's budget is used up.
     OverBudget,
 }
 
-/// Whether a run that has ended can be given more to do.
+/// Checks whether a run can be continued with a new task.
 pub fn require_continuable(run: &Run) -> Result<(), NotContinuable> {
     let Some(request) = &run.request else {
         return Err(NotContinuable::NoWork);
@@ -45,7 +45,7 @@ pub fn require_continuable(run: &Run) -> Result<(), NotContinuable> {
     }
 }
 
-/// A person gives the run more to do: its first agent builds on what is there.
+/// Continues a run with a new task: its first agent builds on the existing commits.
 pub(super) fn continued(run: &mut Run, task: &str, now: Timestamp) -> Result<(), NotContinuable> {
     require_continuable(run)?;
     if let Some(request) = &mut run.request {
@@ -67,7 +67,7 @@ pub(super) fn continued(run: &mut Run, task: &str, now: Timestamp) -> Result<(),
     Ok(())
 }
 
-/// The task of a run that goes on: what was asked for before explains it.
+/// The new task, followed by the earlier one as an explanation.
 fn follow_up(task: &str, before: &str) -> String {
     format!(
         "{}\n\nEarlier work on this branch was for this task:\n\n{before}",

@@ -3,8 +3,8 @@
 use crate::private_paths::without_private_paths;
 use crate::process::{Layer, LayerName, missing_essentials, missing_layers};
 
-/// Which layers were missing; `None` where no agent ran. Only those are a warning that
-/// `require` asks for: of the others the names are enough.
+/// Text about missing layers of isolation; `None` if no agent ran. Layers that `require` demands
+/// appear as a warning; the others are only named.
 pub(super) fn isolation_text(layers: &[Layer]) -> Option<String> {
     if layers.is_empty() {
         return None;

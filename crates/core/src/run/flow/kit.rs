@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 /// One step of a flow with state `S` under terms `T`.
 pub(super) struct Context<'a, S, T = ()> {
     pub(super) run: &'a mut Run,
-    /// Where the flow stands; it is put back into the run after the step.
+    /// The state of the flow; it is put back into the run after the step.
     pub(super) state: S,
     pub(super) terms: &'a T,
     pub(super) request: &'a Request,
@@ -20,7 +20,7 @@ pub(super) struct Context<'a, S, T = ()> {
 }
 
 impl<S, T> Context<'_, S, T> {
-    /// Does something on the pull request. Returns false where there is none.
+    /// Decides an action on the pull request. Returns false if there is none.
     pub(super) fn on_forge(&mut self, act: ForgeAct, idempotency_key: Option<PostKey>) -> bool {
         let Some(pr) = self.run.work.pull_request.as_ref().map(|pr| pr.number) else {
             return false;
@@ -33,7 +33,7 @@ impl<S, T> Context<'_, S, T> {
         true
     }
 
-    /// A first-round job within what the run may still use.
+    /// A first-round job with the rest of the run's budget.
     pub(super) fn job(&self, agent: &str, role: Role, prompt: String) -> AgentJob {
         let spent = self.run.spent;
         AgentJob {
@@ -57,7 +57,7 @@ impl<S, T> Context<'_, S, T> {
         }
     }
 
-    /// The model that a person asked for is for the agent that does the work.
+    /// The model for an agent. The model that a person asked for is only for the agent that does the work.
     fn model_for(&self, agent: &str, role: Role) -> Option<String> {
         let is_meant = agent == self.request.agent && role.access() == Access::Write;
         self.request.model.clone().filter(|_| is_meant)
@@ -81,17 +81,17 @@ impl<S, T> Context<'_, S, T> {
         base.unwrap_or(&self.request.base_sha).clone()
     }
 
-    /// The tip of the run's branch; `None` before it holds anything.
+    /// The tip of the run's branch; `None` before it has commits.
     pub(super) fn head(&self) -> Option<CommitSha> {
         self.run.work.head_sha.clone()
     }
 
-    /// The name of the run's branch; `None` before it holds anything.
+    /// The name of the run's branch; `None` before it has commits.
     pub(super) fn branch(&self) -> Option<BranchName> {
         self.run.work.branch.clone()
     }
 
-    /// The limit of the budget that is used up.
+    /// The budget limit that is used up, if one is.
     pub(super) fn overrun(&self) -> Option<Overrun> {
         let spent = self.run.spent;
         self.run.budget().overrun(spent.usage, spent.cost)
@@ -109,7 +109,7 @@ impl<S, T> Context<'_, S, T> {
         shutdown::abandon(self.run, status, failure, self.now);
     }
 
-    /// The same, and brings this up to date on the pull request.
+    /// Like `leave`, but makes these posts on the pull request as well.
     pub(super) fn leave_with(
         &mut self,
         status: OutcomeStatus,
@@ -120,12 +120,12 @@ impl<S, T> Context<'_, S, T> {
     }
 }
 
-/// A step needs a commit of the run's branch, and the branch holds none.
+/// The problem of a step that needs a commit of the run's branch when there is none.
 pub(super) fn no_commit() -> Problem {
     Problem::new(Kind::Internal, "the branch of the run has no commit yet")
 }
 
-/// A step needs the run's branch, and the run has none.
+/// The problem of a step that needs the run's branch when there is none.
 pub(super) fn no_branch() -> Problem {
     Problem::new(Kind::Internal, "the run has no branch yet")
 }

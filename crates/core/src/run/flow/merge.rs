@@ -13,15 +13,15 @@ const MOST_ROUNDS: u32 = 2;
 const FILES_NAMED: usize = 5;
 
 pub(super) enum Merging {
-    /// Something was decided and will end.
+    /// The next step was decided; its result will follow.
     Pending,
-    /// The branch holds both.
+    /// The branch contains both sides.
     Merged,
-    /// The other branch was rewritten: the sandbox is where that one is.
+    /// The other branch was rewritten, and the sandbox moved to it.
     Replaced,
-    /// An agent is to resolve the conflicts in these files; its end is the next event.
+    /// An agent must resolve the conflicts in these files; its end is the next event.
     Conflicts(Vec<String>),
-    /// It cannot be done without a person. The branch is as it was before.
+    /// The merge needs a person. The branch is as it was before.
     Stuck(Problem),
 }
 
@@ -71,7 +71,7 @@ impl Merge {
                 self.restart(run, ours);
                 Merging::Pending
             }
-            // Whatever the agent said in the end, git decides whether conflicts are left.
+            // Git decides whether conflicts are left, whatever the agent reported.
             (MergeStep::Resolving { ours, theirs }, _) => self.conclude(run, ours, theirs),
             (_, EffectResult::Integrated { .. }) => Merging::Merged,
             (_, EffectResult::Replaced { .. }) => Merging::Replaced,
@@ -87,7 +87,7 @@ impl Merge {
             (MergeStep::Concluding { ours, .. }, EffectResult::Failed { problem }) => {
                 self.roll_back(run, ours, problem)
             }
-            // No other result belongs to what was decided here.
+            // The merge decided no effect with such a result.
             (
                 MergeStep::Merging
                 | MergeStep::Concluding { .. }
@@ -98,7 +98,7 @@ impl Merge {
         }
     }
 
-    /// Merges once more, in a sandbox that was rolled back.
+    /// Merges again, in a sandbox that was rolled back.
     pub(super) fn begin_again(&mut self, run: &mut Run) {
         let (from, base) = (self.from.clone(), self.base.clone());
         let rounds = self.rounds;
@@ -106,14 +106,14 @@ impl Merge {
         self.rounds = rounds;
     }
 
-    /// The agent's model was away, or the budget is spent: that was no try, and half-written files are
-    /// no resolution.
+    /// Restarts the merge after the agent's model was away or the budget was used up. That does not
+    /// count as a try, and half-written files are no resolution.
     pub(super) fn put_off(&mut self, run: &mut Run, ours: CommitSha) {
         self.rounds = self.rounds.saturating_sub(1);
         self.restart(run, ours);
     }
 
-    /// Rolls the sandbox back and merges anew.
+    /// Rolls the sandbox back and starts the merge again.
     pub(super) fn restart(&mut self, run: &mut Run, to: CommitSha) {
         let sandbox = self.sandbox.clone();
         run.decide(Effect::RollBack { sandbox, to });

@@ -1,9 +1,9 @@
 //! Decisions: which effects follow from an event. Nothing here is stored.
 //!
-//! `kit` is what every flow works with. `setup`, `publish`, `merge`, `review`, `reply` and
-//! `promote` with `promote_landing` are the steps that flows share; `spawn`, `phase` and `cruise` put them in order.
-//! `outage` is how long they wait for a model; `tree` is what parents do with children, `report` what
-//! children say.
+//! Every flow works with `kit`. `setup`, `publish`, `merge`, `review`, `reply` and `promote` with
+//! `promote_landing` are the steps that flows share; `spawn`, `phase` and `cruise` put them in
+//! order. `outage` limits how long they wait for a model; `tree` holds what parents do with
+//! children, `report` what children report.
 
 mod attempt;
 mod budget;

@@ -21,14 +21,14 @@ use crate::ids::{EffectKey, RunId, TaskId};
 use crate::problem::{Kind, command_in};
 use crate::time::Timestamp;
 
-/// How much of a budget is used when a person is warned, in percent.
+/// The percentage of a budget at which a person is warned.
 const SOFT_PERCENT: u64 = 80;
-/// How many characters of a reason are told.
+/// How many characters of a reason a notice contains.
 const LONGEST_REASON: usize = 500;
-/// How the one warning about a program that does not work begins.
+/// The beginning of the one warning about a notification program that fails.
 const WARNING: &str = "could not notify you";
 
-/// One thing to tell, before it has its place.
+/// A notice before it is complete.
 struct Draft {
     name: String,
     event: NoticeEvent,
@@ -36,11 +36,11 @@ struct Draft {
     reason: String,
     task: Option<TaskId>,
     command: Option<String>,
-    /// The page of its own; the pull request of the run where it has none.
+    /// The address of the notice itself; `None` uses the run's pull request.
     url: Option<String>,
 }
 
-/// Decides which notices go out now: each is told once.
+/// Decides which notices to send now; each is sent once.
 pub(super) fn decide(run: &mut Run, now: Timestamp) {
     let Some(request) = run.request.clone().filter(|request| request.notify) else {
         return;
@@ -61,10 +61,10 @@ pub(super) fn decide(run: &mut Run, now: Timestamp) {
     }
 }
 
-/// A notice was handed over, or could not be. Returns false where the result does not fit.
+/// Takes the result of sending a notice. Returns false if the result does not fit.
 pub(super) fn ended(run: &mut Run, key: &EffectKey, result: &EffectResult) -> bool {
     if let EffectResult::Failed { problem } = result {
-        // A program that hangs must not hold up a run for as many deadlines as there are notices.
+        // A program that hangs must not delay the run by one deadline for each notice.
         if problem.kind == Kind::NotifyTimedOut {
             run.notices.open.retain(|open| open.key == *key);
         }
@@ -121,7 +121,7 @@ fn drafts(run: &Run, request: &Request) -> Vec<Draft> {
     drafts
 }
 
-/// The tasks of a cruise that landed or are blocked.
+/// Notices about tasks of a cruise that landed or are blocked.
 fn of_tasks<'r>(run: &'r Run, build: &'r Build) -> impl Iterator<Item = Draft> + 'r {
     let all = build.tasks.len();
     let landed = build.tasks.values();
@@ -167,7 +167,7 @@ fn counted(tasks: usize) -> String {
     }
 }
 
-/// How a run ended. A person who stopped it knows.
+/// The notice about the end of a run. A person who stopped the run gets none.
 fn end(run: &Run, outcome: &Outcome) -> Option<Draft> {
     let failure = outcome.failure.as_ref();
     let is_over_budget = failure.is_some_and(|problem| problem.kind == Kind::BudgetExceeded);
@@ -206,7 +206,7 @@ fn end(run: &Run, outcome: &Outcome) -> Option<Draft> {
     })
 }
 
-/// What a run that succeeded made.
+/// The result of a run that succeeded, as text.
 fn made(run: &Run) -> String {
     if let Some(audit) = audit(run) {
         return audit.conclusion();
@@ -218,11 +218,11 @@ fn made(run: &Run) -> String {
     }
 }
 
-/// Most of the budget is used.
+/// The warning that most of the budget is used.
 fn soft_line(run: &Run) -> Option<Draft> {
     let (budget, spent) = (run.budget(), used(run));
     let percent = percent_of(budget, spent)?;
-    // At the end of the budget the run stops and says so.
+    // When the budget is used up, the run stops and sends another notice.
     if !(SOFT_PERCENT..100).contains(&percent) {
         return None;
     }
@@ -237,13 +237,13 @@ fn soft_line(run: &Run) -> Option<Draft> {
     })
 }
 
-/// What its agents used so far, and those of its children.
+/// Usage of the run's agents and of its children so far.
 fn used(run: &Run) -> Spent {
     let at_work = run.using.values().copied();
     at_work.fold(run.spent_in_all(), Spent::plus)
 }
 
-/// How much of a budget is used, in percent of the limit that is nearer.
+/// The used percentage of a budget, for the limit that is nearer.
 fn percent_of(budget: Budget, spent: Spent) -> Option<u64> {
     let of = |used: u64, allowed: u64| (allowed > 0).then(|| used.saturating_mul(100) / allowed);
     let tokens = budget
@@ -259,7 +259,7 @@ fn is_used_up(run: &Run) -> bool {
     run.budget().minus(spent.usage, spent.cost).is_used_up()
 }
 
-/// A budget in a name: one that was raised is another one.
+/// The budget as a part of a notice's name: a raised budget gives a new name.
 fn amount(budget: Budget) -> String {
     let tokens = budget.tokens.unwrap_or(0);
     let micro_usd = budget.cost.map_or(0, Cost::micro_usd);
@@ -282,7 +282,7 @@ fn used_up(run: &Run, why: &str) -> Draft {
     }
 }
 
-/// A plan that a person must approve.
+/// The notice about a plan that a person must approve.
 fn approval(run: &Run) -> Option<Draft> {
     let head = run.work.head_sha.as_ref();
     let head = head.filter(|_| run.awaits_approval())?;
@@ -318,7 +318,7 @@ fn questions(run: &Run) -> Vec<Draft> {
     asked.map(draft).collect()
 }
 
-/// A limit that a person must raise.
+/// The notice about a limit that a person must raise.
 fn limit(run: &Run) -> Option<Draft> {
     if matches!(run.flow, Flow::Cruise { .. }) {
         return needs_budget(run)
@@ -343,7 +343,7 @@ fn limit(run: &Run) -> Option<Draft> {
     })
 }
 
-/// Children that wait for a person, while others may go on.
+/// Notices about children that wait for a person; other children may continue.
 fn of_children(run: &Run) -> impl Iterator<Item = Draft> + '_ {
     let live = run.children.iter().filter(|(_, child)| child.is_live());
     live.filter_map(|(id, child)| {
@@ -364,7 +364,7 @@ fn of_children(run: &Run) -> impl Iterator<Item = Draft> + '_ {
     })
 }
 
-/// A cruise in which only blocked tasks, and those that wait for them, are left.
+/// The notice about a cruise with only blocked tasks and tasks that wait for them.
 fn standstill(run: &Run) -> Option<Draft> {
     let tasks = tasks(run);
     let blocked: Vec<String> = tasks

@@ -1,18 +1,19 @@
-//! Outages: a model that is away, overloaded or used up costs time and no try.
+//! Outages: an agent's model is away, overloaded or over its usage limit. They cost time but no try.
 
 use crate::agent::{Ending, Failure};
 use crate::time::{Timestamp, after};
 use std::time::Duration;
 
-/// The first pause after an agent that failed; it doubles.
+/// The first pause after a failed agent; it doubles each time.
 const FIRST_HOLD: Duration = Duration::from_secs(30);
 const LONGEST_HOLD: Duration = Duration::from_secs(15 * 60);
-/// Outages in a row that a run without watchers waits for: some hours.
+/// How many outages in a row an unwatched run waits for; that takes some hours.
 const MOST_OUTAGES: u32 = 20;
-/// The longest usage limit that a run without watchers waits for.
+/// The longest wait for a usage limit in an unwatched run.
 const LONGEST_WAIT: Duration = Duration::from_secs(6 * 3600);
 
-/// Whether the agent's model was away, overloaded or used up, so that the work itself did not fail.
+/// Whether the agent failed because its model was away, overloaded or over its usage limit, and not
+/// because of the work.
 pub(super) fn is_outage(ending: &Ending) -> bool {
     let Ending::Failed { reason, .. } = ending else {
         return false;
@@ -38,17 +39,17 @@ pub(super) fn is_outage(ending: &Ending) -> bool {
     }
 }
 
-/// Whether another outage is waited for after so many in a row.
+/// Whether to wait for another outage after this many in a row.
 pub(super) fn is_patient(outages: u32) -> bool {
     outages < MOST_OUTAGES
 }
 
-/// Whether a person who waits for the run will wait for the end of this usage limit too.
+/// Whether the usage limit resets soon enough for a person who waits for the run.
 pub(super) fn resets_soon(ending: &Ending, now: Timestamp) -> bool {
     resets_at(ending).is_none_or(|reset| reset <= after(now, LONGEST_WAIT))
 }
 
-/// When the next agent is started, after so many failures in a row before this one.
+/// When to start the next agent, after this many earlier failures in a row.
 pub(super) fn held_until(failures: u32, ending: Option<&Ending>, now: Timestamp) -> Timestamp {
     let doubled = FIRST_HOLD * (1 << failures.min(10));
     let until = after(now, doubled.min(LONGEST_HOLD));
@@ -56,7 +57,7 @@ pub(super) fn held_until(failures: u32, ending: Option<&Ending>, now: Timestamp)
     reset.map_or(until, |reset| until.max(reset))
 }
 
-/// When a usage limit ends, where the agent said.
+/// When the usage limit resets, if the agent reported it.
 fn resets_at(ending: &Ending) -> Option<Timestamp> {
     match ending {
         Ending::Failed {

@@ -1,9 +1,9 @@
-//! Promotion: verifies what an approved pull request gives merged, merges it, and compares what
-//! landed with what was verified.
+//! Promotion: verifies the merge of an approved pull request, merges it, and compares the landed
+//! tree with the verified one.
 //!
 //! The verdict is bound to the commit, its base and the tree of both. The merge itself checks the
-//! commits again; what nobody can hold, because a forge merges into whatever the base is by then, is
-//! found out afterwards and said.
+//! commits again. A forge merges into whatever the base is at that moment, so a difference is
+//! detected and reported after the merge.
 
 use super::super::model::{
     ClosingPost, Effect, EffectResult, ForgeAct, ForgeAnswer, Interrupted, Judged, OutcomeStatus,
@@ -21,13 +21,13 @@ use crate::process::{Layer, LayerName, LayerState, add_layers};
 use crate::review::LastWord;
 use crate::verify::{Overall, Verification, promotable, render};
 
-/// How often it is verified, when its base moves each time.
+/// How often a commit is verified again because its base moved.
 const MOST_VERIFICATIONS: u32 = 3;
-/// How often the forge is asked again for a merge whose answer did not come.
+/// How often the forge is asked again for a merge whose answer did not arrive.
 const MOST_MERGE_TRIES: u32 = 5;
 
 impl PhaseFlow<'_> {
-    /// Merges exactly the commit that every domain approved and that passes verification, or leaves
+    /// Merges exactly the commit that every domain approved and that passed verification, or leaves
     /// it to a person.
     pub(super) fn promote(&mut self) {
         let Some(head) = self.head() else {
@@ -54,7 +54,8 @@ impl PhaseFlow<'_> {
         });
     }
 
-    /// Nothing but a report that allows this very pair opens the way to the merge.
+    /// Handles the result of a verification. Only a report that allows exactly this commit and base
+    /// leads to the merge.
     pub(super) fn verified(&mut self, result: EffectResult) {
         let Some(head) = self.head() else {
             return self.not_merged("its branch has no commit");
@@ -113,7 +114,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Says on the pull request, which stays open, that verification failed.
+    /// Posts on the pull request, which stays open, that verification failed.
     fn refuse(&mut self, head: &CommitSha, base: &CommitSha, report: &Verification) {
         if self.terms.whole().is_some() && self.fix_unverified(head, report) {
             return;
@@ -147,7 +148,7 @@ impl PhaseFlow<'_> {
                 ForgeAnswer::NotMerged { reason } => reason,
                 ForgeAnswer::Unheard { poll } => return self.interrupted(*poll),
                 ForgeAnswer::Queued => return self.queued(),
-                // Answers to other acts.
+                // Answers to other actions.
                 ForgeAnswer::Polled { .. }
                 | ForgeAnswer::ReviewPosted { .. }
                 | ForgeAnswer::Posted { .. }
@@ -158,7 +159,7 @@ impl PhaseFlow<'_> {
                 return self.leave(OutcomeStatus::NeedsHuman, Some(problem));
             }
             if !is_final(&problem) {
-                // Its answer may be lost. The next try asks first what became of it.
+                // The answer may be lost. The next try first checks whether the merge happened.
                 return if self.state.tries < MOST_MERGE_TRIES {
                     self.try_again(key, effect, &problem)
                 } else {
@@ -172,7 +173,7 @@ impl PhaseFlow<'_> {
         self.not_merged(&reason);
     }
 
-    /// The forge could not be asked what became of the merge.
+    /// Ends because the forge could not be asked whether the merge happened.
     fn unknown_whether_merged(&mut self, problem: &Problem) {
         let problem = unknown(problem);
         if self.terms.whole().is_some() {
@@ -181,7 +182,7 @@ impl PhaseFlow<'_> {
         self.leave(OutcomeStatus::NeedsHuman, Some(problem));
     }
 
-    /// The forge merges it later, onto whatever its base is then.
+    /// Ends because the forge merges later, into its base at that time.
     fn queued(&mut self) {
         if self.terms.whole().is_some() {
             self.state.whole.queued = self.head();
@@ -199,7 +200,7 @@ impl PhaseFlow<'_> {
         self.close_with(vec![post], OutcomeStatus::NeedsHuman, Some(queued()));
     }
 
-    /// People wrote, or requested changes, while it was verified: they are dealt with first.
+    /// Handles comments or requests for changes that arrived during the verification, before the merge.
     fn interrupted(&mut self, poll: PollResult) {
         let missing = poll.missing.clone();
         let unread = self.unread(&poll.comments);
@@ -217,7 +218,7 @@ impl PhaseFlow<'_> {
             return self.not_merged(&format!("could not read all of it: {missing}"));
         }
         if self.has_work() {
-            // The verdicts stay with their commit; the answer to the comments comes first.
+            // The verdicts stay with their commit; the comments are answered first.
             self.state.end = None;
             return self.close_batch();
         }
@@ -225,7 +226,7 @@ impl PhaseFlow<'_> {
             return self.say_not_merged(problem);
         }
         if self.pending_checks().is_some() {
-            // They are waited for, within their limit.
+            // The phase waits for the checks, up to their timeout.
             self.state.end = None;
             return self.close_batch();
         }
@@ -238,7 +239,8 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// What a person wrote while the merge was under way stops it, whatever a fixer makes of it.
+    /// The problem of a comment that a person wrote during the merge: it prevents the merge,
+    /// whatever a fixer does about it.
     fn interruption(&self) -> Option<Problem> {
         let Interrupted { by, words } = self.state.watch.interrupted.as_ref()?;
         let message = format!("{NOT_MERGED}{by} wrote right before the merge: {words}");
@@ -246,7 +248,7 @@ impl PhaseFlow<'_> {
         Some(problem.hint("read the answer on the pull request, then merge it by hand"))
     }
 
-    /// A comment of a person that no fixer fixed.
+    /// The problem of a person's comment that no fixer fixed.
     fn unfixed(&self) -> Option<Problem> {
         let entry = self.state.ledger.unfixed()?;
         let message = format!(
@@ -258,7 +260,7 @@ impl PhaseFlow<'_> {
         Some(problem.hint("settle it on the pull request, then merge it by hand"))
     }
 
-    /// What people and checks have against a merge of the commit, as far as they were read.
+    /// The known objections of people and checks against a merge of the commit.
     pub(super) fn standing(&self) -> Option<Problem> {
         self.objected_to()
             .or_else(|| self.interruption())
@@ -266,7 +268,7 @@ impl PhaseFlow<'_> {
             .or_else(|| self.against_merge())
     }
 
-    /// A standing request for changes.
+    /// The problem of a standing request for changes.
     pub(super) fn objected_to(&self) -> Option<Problem> {
         self.objection()?;
         let who = objected(&self.state.watch.objections);
@@ -274,7 +276,7 @@ impl PhaseFlow<'_> {
         Some(problem.hint("resolve what the review asks for, or dismiss it, then merge it by hand"))
     }
 
-    /// Says on the pull request, which stays open, why it was not merged.
+    /// Posts on the pull request, which stays open, why it was not merged.
     fn say_not_merged(&mut self, problem: Problem) {
         if self.terms.whole().is_some() {
             return self.announce(Some(problem));

@@ -1,4 +1,4 @@
-//! Compares what landed with what was verified, and says what a merge overtook.
+//! Compares the landed tree with the verified one, and reports comments that a merge missed.
 
 use super::super::model::{
     ClosingPost, Effect, EffectResult, Entry, ForgeAct, LandedAs, Objected, OutcomeStatus, PostKey,
@@ -13,17 +13,17 @@ use crate::process::missing_essentials;
 use crate::settings::TeamMode;
 use crate::verify::{Overall, Verification, promotable, render};
 
-/// What a merge overtook.
+/// Comments and objections that a merge missed.
 #[derive(Default)]
 struct Overtaken {
     unread: Vec<Entry>,
     objections: Vec<Objected>,
-    /// Why the last comments are not known.
+    /// Why the last comments could not be read.
     missing: Option<String>,
 }
 
 impl Overtaken {
-    /// The first of it, as one line.
+    /// The first comment or objection, as one line.
     fn first(&self) -> Option<String> {
         match self.unread.first() {
             Some(first) => Some(format!(
@@ -38,7 +38,7 @@ impl Overtaken {
 }
 
 impl PhaseFlow<'_> {
-    /// Whether drive merged it or tried to, and what landed was not compared yet.
+    /// Whether drive merged or tried to merge, and the landed tree was not compared yet.
     pub(super) fn is_landing_unchecked(&self) -> bool {
         let head = self.head();
         let judged = self.state.judged.as_ref();
@@ -50,13 +50,13 @@ impl PhaseFlow<'_> {
     }
 
     pub(super) fn check_landed(&mut self, landed: Option<CommitSha>) {
-        // A run that was stopped in between knows from before.
+        // A run that was stopped in between recorded the commit earlier.
         let landed = landed.or_else(|| self.state.merged.clone());
         self.state.merged.clone_from(&landed);
         let judged = self.state.judged.clone();
         let verified = judged.and_then(|judged| Some((judged.base_sha, judged.tree_sha?)));
         let (Some((base_sha, tree)), Some(base)) = (verified, self.base()) else {
-            // A run of an earlier version verified the head alone.
+            // A run of an earlier version verified only the head.
             return self.unchecked("which tree was verified is unknown");
         };
         self.state.stage = Stage::Landing;
@@ -68,7 +68,8 @@ impl PhaseFlow<'_> {
         });
     }
 
-    /// What landed is what was verified, or was verified after the fact, or is told.
+    /// Handles the comparison: the landed tree is the verified one, or was verified afterwards, or
+    /// its failure is reported.
     pub(super) fn landed(&mut self, result: EffectResult) {
         if let EffectResult::Landed {
             sha,
@@ -109,7 +110,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// What landed is good. Whoever wrote in the last second was not heard, and is told so.
+    /// Ends after a good merge. Authors of comments that the merge missed are informed.
     fn landed_well(&mut self, sha: &CommitSha, made: LandedAs, overtaken: Overtaken) {
         self.warn_of_missing_layers();
         let (short, revert) = (sha.short(), revert(sha, made));
@@ -138,7 +139,7 @@ impl PhaseFlow<'_> {
         self.close_with(vec![post], OutcomeStatus::NeedsHuman, Some(problem));
     }
 
-    /// Says it where people look first, with the way back.
+    /// Reports a broken base on the pull request, with the command that reverts the merge.
     fn landed_broken(&mut self, sha: &CommitSha, made: LandedAs, report: &Verification) {
         let base = self.base().map(|base| base.branch);
         let base = base.as_ref().map_or("the base", BranchName::as_str);
@@ -158,7 +159,7 @@ impl PhaseFlow<'_> {
             .hint(format!("switch to `{base}` and revert it: `{revert}`"));
         let mut posts = Vec::new();
         if self.terms.mode == TeamMode::Github {
-            // The good news was about another tree.
+            // The earlier status was about another tree.
             let told = self.state.pushed.iter().chain([sha]);
             posts.extend(told.map(|sha| {
                 post(ForgeAct::SetStatus {
@@ -201,7 +202,7 @@ impl PhaseFlow<'_> {
     }
 }
 
-/// The command that takes a merge back.
+/// The command that reverts a merge.
 fn revert(sha: &CommitSha, made: LandedAs) -> String {
     match made {
         LandedAs::Merge => format!("git revert -m 1 {sha}"),

@@ -2,10 +2,10 @@
 
 use crate::problem::{Kind, Problem};
 
-/// What the message of a merge that was not made begins with.
+/// The beginning of every message about a merge that was not made.
 pub(super) const NOT_MERGED: &str = "the pull request was not merged: ";
 
-/// The reason alone.
+/// The reason without that beginning.
 pub(super) fn not_merged_because(problem: &Problem) -> &str {
     let message = problem.message.as_str();
     message.strip_prefix(NOT_MERGED).unwrap_or(message)
@@ -16,7 +16,8 @@ pub(super) fn not_merged(reason: &str) -> Problem {
         .hint("resolve that, then merge it by hand")
 }
 
-/// The queue merges onto a base that nobody knows yet, so drive cannot have verified the result.
+/// The problem of a pull request in a merge queue. The queue merges onto a base that is not known
+/// yet, so drive cannot have verified the result.
 pub(super) fn queued() -> Problem {
     Problem::new(
         Kind::MergeQueued,
@@ -25,7 +26,7 @@ pub(super) fn queued() -> Problem {
     .hint("the forge merges it when its checks pass; drive did not verify what will land")
 }
 
-/// The forge did not say what became of the merge.
+/// The problem of a merge whose result the forge did not report.
 pub(super) fn unknown(problem: &Problem) -> Problem {
     let message = format!("it is unknown whether the pull request was merged: {problem}");
     Problem::new(Kind::NotMerged, message)

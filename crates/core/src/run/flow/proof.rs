@@ -1,9 +1,9 @@
-//! Tells whether a verification report proves a commit.
+//! Checks whether a verification report proves a commit.
 
 use crate::cruise::Cause;
 use crate::verify::{FailureCategory, Fault, Overall, Verification};
 
-/// Why a report does not allow the merge.
+/// Why a report does not allow the merge, as text.
 pub(super) fn failure_of(report: &Verification) -> String {
     match &report.failure {
         Some(failure) => format!("{}: {}", failure.category.as_str(), failure.reason),
@@ -11,7 +11,7 @@ pub(super) fn failure_of(report: &Verification) -> String {
     }
 }
 
-/// Why a report that proves nothing does not.
+/// The cause of a report that is no proof.
 pub(super) fn cause_of(report: &Verification) -> Cause {
     let is_away = report
         .stages
@@ -21,7 +21,7 @@ pub(super) fn cause_of(report: &Verification) -> Cause {
     match failure.map(|one| (one.category, one.stage.is_some())) {
         _ if is_away => Cause::Machine,
         Some((FailureCategory::Infra, _)) => Cause::Machine,
-        // What it is about is what ran that long, or passed only now and then.
+        // The tested commit itself took that long, or is flaky.
         Some((FailureCategory::Timeout | FailureCategory::Flaky, true)) => Cause::Candidate,
         Some((
             FailureCategory::Compile
@@ -38,8 +38,8 @@ pub(super) fn cause_of(report: &Verification) -> Cause {
     }
 }
 
-/// Whether a report shows that what it is about is broken. What fails before the first stage, because
-/// of the machine, now and then, or on the base as well, does not.
+/// Whether a report proves that the verified commit is broken. A failure before the first stage, of
+/// the machine, of a flaky test or of the base as well proves nothing.
 pub(super) fn is_proof(report: &Verification) -> bool {
     let failure = report.failure.as_ref();
     let failed = failure

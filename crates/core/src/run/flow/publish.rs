@@ -5,12 +5,12 @@ use super::kit::{Context, logs_hint};
 use crate::ids::{BranchName, CommitSha, RemoteName};
 use crate::problem::{Kind, Problem};
 
-/// How many characters of a task a commit message and a pull request repeat.
+/// How many characters of a task a commit message and a pull request quote.
 const LONGEST_REPEATED: usize = 8_000;
 
 impl<S, T> Context<'_, S, T> {
-    /// Pushes the branch. `published` is the commit of ours that the remote had last: a branch that
-    /// a person deleted or rewrote since is left as they made it.
+    /// Pushes the branch. `published` is our commit that the remote had last: if a person deleted
+    /// or rewrote the branch since, it is left as it is.
     pub(super) fn push(
         &mut self,
         remote: RemoteName,
@@ -28,7 +28,7 @@ impl<S, T> Context<'_, S, T> {
     }
 }
 
-/// The message of the first commit: its subject, and the task where that says more.
+/// The message of the first commit: its subject, and the task if that says more.
 pub(super) fn commit_message(subject: &str, task: &str) -> String {
     if subject == task.trim() {
         subject.to_owned()
@@ -37,8 +37,7 @@ pub(super) fn commit_message(subject: &str, task: &str) -> String {
     }
 }
 
-/// A task as a message repeats it: all of what a person writes, the beginning of what a program
-/// pastes. Forges refuse longer texts.
+/// A task as it is quoted in messages: in full up to a limit, because forges refuse longer texts.
 pub(super) fn shortened(task: &str) -> String {
     let task = task.trim();
     match task.char_indices().nth(LONGEST_REPEATED) {

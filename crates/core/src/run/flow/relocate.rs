@@ -1,10 +1,10 @@
-//! A run whose checkout is gone goes on where its repository is now.
+//! Moves a run whose checkout is gone to the place where its repository is now.
 
 use super::super::model::{Effect, PlanFrom, Request, Run, RunKind, RunMessage};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Everything that is done from now on is done there.
+/// Performs all further effects of the run in this repository.
 pub(super) fn relocated(run: &mut Run, repo: &Path, git_dir: &Path) {
     if let Some(request) = &mut run.request {
         relocate(Arc::make_mut(request), repo, git_dir);

@@ -1,4 +1,4 @@
-//! Replies: one per comment, and none claims more than the fixer reported.
+//! Replies: one for each comment. No reply claims more than the fixer reported.
 
 use super::super::model::{
     Answer, Entry, FixerResult, ForgeAct, ForgeAnswer, Life, PostKey, Remark, RemarkRecord, Round,
@@ -14,24 +14,23 @@ use crate::markdown::code;
 use crate::problem::{Kind, Problem};
 use std::fmt::Write;
 
-/// How much of a finding stays in the record.
+/// How many characters of a finding the record stores.
 const FINDING_CHARS: usize = 32 * 1024;
-/// The id under which a fixer may answer all findings without a comment at once.
+/// The id under which a fixer may answer all findings without a comment together.
 const FINDINGS_ID: &str = "review";
-/// The longest reply to several findings, so that the whole comment fits.
+/// The longest reply to several findings; the whole comment must fit.
 const REPLY_CHARS: usize = BODY_CHARS - 4_096;
 /// The longest name of a file in a reply.
 const PATH_CHARS: usize = 300;
 
-/// The id under which a fixer answers the finding without a comment at this place of the list.
+/// The id under which a fixer answers the finding without a comment at this index.
 pub(super) fn finding_id(place: usize) -> String {
     format!("{FINDINGS_ID}-{}", place + 1)
 }
 
 impl PhaseFlow<'_> {
-    /// The round is published: enters what the fixer did about each of its comments, as far as it
-    /// said. One that it did not name is answered too, without a claim: that a commit was made says
-    /// nothing about this comment.
+    /// Records the fixer's answer to each comment of a published round. A comment that the fixer
+    /// did not name gets an answer too, but without a claim: the commit may not be about it.
     pub(super) fn enter_answers(&mut self, round: &mut Round) {
         let RoundJob::Fix { batch, findings } = &mut round.job else {
             return;
@@ -109,13 +108,13 @@ impl PhaseFlow<'_> {
             action: Some(answer.action),
             commit: answer.commit,
             note: answer.note,
-            // What a check found is of no review.
+            // A finding of a check belongs to no review.
             review: (finding.review.round > 0).then(|| finding.review.clone()),
             text: Some(remembered(&finding.body)),
         });
     }
 
-    /// Answers the next author who waits; when there is none, the round is over.
+    /// Replies to the next author who waits. Without one, the round is over.
     pub(super) fn next_reply(&mut self, mut round: Round) {
         let waiting = self.state.ledger.open().find_map(|entry| {
             let answer = entry.life.pushed()?;
@@ -169,12 +168,12 @@ impl PhaseFlow<'_> {
     }
 }
 
-/// As much of a finding as its reviewer is reminded of.
+/// The part of a finding that its reviewer is reminded of.
 fn remembered(text: &str) -> String {
     text.chars().take(FINDING_CHARS).collect()
 }
 
-/// Whether a comment is not there any more. A forge that shows nothing at all may be asked again.
+/// Whether a comment no longer exists. A forge that returns nothing at all may be asked again.
 pub(super) fn is_lost(problem: &Problem) -> bool {
     problem.kind == Kind::CommentNotFound
 }
@@ -183,7 +182,7 @@ fn is_fixed(answer: &Answer) -> bool {
     answer.action == FixerResult::Fixed && answer.commit.is_some()
 }
 
-/// The fixer's answer to a comment, by its id or by the bare number.
+/// The fixer's answer to a comment, found by the comment's id or its number alone.
 pub(super) fn answer_for<'a>(
     entry: &Entry,
     answers: &'a [CommentAnswer],
@@ -206,7 +205,7 @@ fn part_answer<'a>(
     answers.iter().find(|one| one.id == id)
 }
 
-/// What a fixer says that it did about a comment; about one that lists findings, about any of them.
+/// The fixer's result for a comment. A comment that lists findings counts as fixed if any of them is.
 pub(super) fn action_on(entry: &Entry, answers: &[CommentAnswer]) -> Option<CommentAction> {
     let whole = answer_for(entry, answers);
     let parts = 0..entry.parts.len();
@@ -222,13 +221,13 @@ pub(super) fn action_on(entry: &Entry, answers: &[CommentAnswer]) -> Option<Comm
         .unwrap_or(&parts[0])
 }
 
-/// The answer to a comment that lists findings: fixed only if all of them are.
+/// One answer for a comment that lists findings: fixed only if all of them are.
 fn all_in_one(parts: &[Answer]) -> Option<Answer> {
     let open = parts.iter().find(|one| !is_fixed(one));
     open.or(parts.first()).cloned()
 }
 
-/// What the author of a comment reads. Where there are no threads it begins with a quote.
+/// The reply to a comment. On a surface without threads it begins with a quote.
 fn reply(to: &Entry, answer: &Answer) -> String {
     if !to.parts.is_empty() {
         return reply_to_parts(to, answer);
@@ -287,7 +286,7 @@ fn answer_text(answer: &Answer) -> String {
         }
         (FixerResult::Failed | FixerResult::Unknown, None) => "Not resolved.".to_owned(),
         (FixerResult::Unsaid, Some(commit)) => format!(
-            "The fixer did not say what it did about this comment. Its changes of this round are \
+            "The fixer did not answer this comment. Its changes of this round are \
              in {commit}."
         ),
         (FixerResult::Unsaid, None) => "The fixer changed nothing and did not say why.".to_owned(),

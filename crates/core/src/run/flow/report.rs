@@ -8,7 +8,7 @@ use super::tree;
 use crate::agent::answer::{Handoff, read_handoff};
 use crate::plan::Plan;
 
-/// Reports to the parent. Returns false where there is none.
+/// Decides a report to the parent. Returns false if there is no parent.
 pub(super) fn report(run: &mut Run, state: ChildState) -> bool {
     let Some(parent) = run.parent().map(|parent| parent.run.clone()) else {
         return false;
@@ -37,7 +37,7 @@ pub(super) fn report(run: &mut Run, state: ChildState) -> bool {
     true
 }
 
-/// What the agent of a task left; of a plan nobody needs it.
+/// The handoff of a task's agent; a plan has none.
 fn handoff(run: &Run) -> Option<Handoff> {
     match &run.flow {
         Flow::Phase { phase } => phase.handoff.clone(),
@@ -48,10 +48,10 @@ fn handoff(run: &Run) -> Option<Handoff> {
 
 pub(super) fn plan(run: &Run) -> Option<Plan> {
     match &run.flow {
-        // A plan that was merged or closed without an approval is not built.
+        // A plan whose pull request was merged or closed without an approval is not built.
         Flow::Phase { phase } => match (&phase.plan, &phase.end) {
             (PlanCheck::Valid { plan }, Some(PhaseEnd::Approved { .. })) => Some(plan.clone()),
-            // What is not on the branch yet may never come there.
+            // A commit that is not pushed may never reach the branch.
             (PlanCheck::Valid { plan }, _)
                 if is_amended(run) && phase.pushed == run.work.head_sha =>
             {
@@ -63,13 +63,13 @@ pub(super) fn plan(run: &Run) -> Option<Plan> {
     }
 }
 
-/// Whether the plan follows what people say while it is built.
+/// Whether the run amends the plan while tasks are built.
 pub(super) fn is_amended(run: &Run) -> bool {
     let terms = run.request.as_ref().and_then(|one| one.kind.phase_terms());
     terms.is_some_and(|terms| matches!(terms.makes, Makes::Amendments { .. }))
 }
 
-/// What programs showed of the commits that go to the base.
+/// The check results of the commits that go to the base.
 pub(super) fn checked(run: &Run) -> Option<Checked> {
     match &run.flow {
         Flow::Phase { phase } => phase.whole.checked.clone(),
@@ -77,7 +77,7 @@ pub(super) fn checked(run: &Run) -> Option<Checked> {
     }
 }
 
-/// Changed files that the task is not about.
+/// Changed files outside the task's paths.
 fn outside(run: &Run) -> Vec<String> {
     match &run.flow {
         Flow::Phase { phase } => phase.outside.clone(),
@@ -85,8 +85,8 @@ fn outside(run: &Run) -> Vec<String> {
     }
 }
 
-/// How far the commits of a task are from landing. A comment that waits for its answer, or a commit of
-/// somebody else, takes the offer back.
+/// How near the commits of a task are to landing. A comment without an answer, or somebody else's
+/// commit, withdraws the offer.
 pub(super) fn landable(run: &Run) -> Landable {
     let Flow::Phase { phase } = &run.flow else {
         return Landable::NotYet;
@@ -118,7 +118,7 @@ pub(super) fn landable(run: &Run) -> Landable {
     }
 }
 
-/// Tests of others that the task changed.
+/// Existing tests that the task changed.
 fn tests(run: &Run) -> Vec<String> {
     match &run.flow {
         Flow::Phase { phase } => phase.tests.clone(),

@@ -9,8 +9,7 @@ use super::super::model::{
 use super::cruise::{needs_budget, waits_for};
 use super::report::{checked, is_amended, landable, plan, report};
 
-/// Reports a change to the parent, once the report before it has arrived. An ended run is reported by
-/// its shutdown.
+/// Reports a change to the parent, once the previous report has arrived. The shutdown reports the end.
 pub(super) fn report_change(run: &mut Run) {
     if run.outcome.is_some() || run.shutdown.is_some() || run.parent().is_none() {
         return;
@@ -26,7 +25,7 @@ pub(super) fn report_change(run: &mut Run) {
             let is_known = last.state == state && !is_counted(run, last, &state);
             is_granted || is_spent || !is_known || is_moved(run, last)
         }
-        // A parent that follows the plan, or lands the commits, hears of them at once.
+        // A parent needs an amended plan or an offered commit at once.
         None => {
             let is_offered = landable(run) != Landable::NotYet;
             let is_busy = run.rounds_in_all() > 0 || run.open_comments_in_all() > 0;
@@ -39,8 +38,8 @@ pub(super) fn report_change(run: &mut Run) {
     }
 }
 
-/// Whether rounds or comments were added or answered since. A new report of a child without budget is
-/// answered with a larger share, so that child reports them with its next step.
+/// Whether the numbers of rounds or open comments changed since the last report. A new report of a child
+/// without budget is answered with a larger share, so such a child reports them with its next step.
 fn is_counted(run: &Run, last: &ChildReport, state: &ChildState) -> bool {
     let is_same =
         last.rounds == run.rounds_in_all() && last.open_comments == run.open_comments_in_all();

@@ -1,8 +1,8 @@
 //! Continues a run that was stopped, lost its owner or used up its budget.
 //!
-//! The run keeps its id, branch and pull request: it gets a new sandbox, and its flow repeats
-//! the step it was stopped in. What was journaled stays true: verdicts are for the commits they were
-//! given on, and what was posted is found by its idempotency key.
+//! The run keeps its id, branch and pull request: it gets a new sandbox, and its flow repeats the
+//! step it was stopped in. The journal stays valid: verdicts belong to their commits, and earlier
+//! posts are found by their idempotency keys.
 
 use super::super::model::{
     Counts, Effect, EffectResult, Flow, ForgeAct, Landable, Life, OutcomeStatus, PostKey, Posting,
@@ -21,15 +21,15 @@ use crate::time::Timestamp;
 /// Why a run cannot continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotResumable {
-    /// It has not ended.
+    /// The run has not ended.
     Active,
-    /// It ended for good.
+    /// The run ended for good.
     Over(OutcomeStatus),
-    /// Its budget is used up, and nothing was granted.
+    /// The run's budget is used up, and no more was granted.
     OverBudget,
 }
 
-/// Whether a run can continue with this additional budget.
+/// Checks whether a run can continue with this additional budget.
 pub fn require_resumable(run: &Run, granted: Option<Budget>) -> Result<(), NotResumable> {
     let Some(outcome) = &run.outcome else {
         return Err(NotResumable::Active);
@@ -49,15 +49,15 @@ pub fn require_resumable(run: &Run, granted: Option<Budget>) -> Result<(), NotRe
     }
 }
 
-/// The step before the flow continues.
+/// The current step of a resumption, before the flow continues.
 pub(super) fn step_under_way(run: &Run) -> Option<ResumeStep> {
     run.resumption.as_ref().and_then(|one| one.step)
 }
 
-/// Before a stop takes its pending effects away: a review or a summary that is being posted must be
-/// found again under its key.
+/// Stores the post of a review or a summary before a stop drops the pending effects, so that its
+/// key finds it again.
 pub(super) fn suspend(run: &mut Run) {
-    // On the way out, and on the way back to the flow, other comments are posted.
+    // During a shutdown or a resumption, the pending posts are other comments.
     if run.shutdown.is_some() || step_under_way(run).is_some() {
         return;
     }
@@ -123,11 +123,11 @@ pub(super) fn resumed(
     Ok(())
 }
 
-/// Begins with a new sandbox on the branch. `follows` is the commit that a person builds on.
+/// Begins again with a new sandbox on the branch. `follows` is the commit that a new task builds on.
 pub(super) fn start_over(run: &mut Run, follows: Option<CommitSha>, now: Timestamp) {
     let stopped = run.shutdown.take();
     let before = run.resumption.take().unwrap_or_default();
-    // A stop before the flow continued: no agent has been told of the saved work yet.
+    // The last resumption was stopped before the flow continued, so no agent knows of the saved work yet.
     let untold = before.saved.filter(|_| before.step.is_some());
     run.resumption = Some(Resumption {
         count: before.count + 1,
@@ -148,7 +148,7 @@ pub(super) fn start_over(run: &mut Run, follows: Option<CommitSha>, now: Timesta
     }
 }
 
-/// Saves what is in the sandbox that was left, where there is one.
+/// Saves the work in the leftover sandbox, if there is one.
 fn remove_sandbox(run: &mut Run, now: Timestamp) {
     let sandbox = run.sandbox_id();
     if run.sandboxes.contains_key(&sandbox) {
@@ -163,7 +163,7 @@ fn at(run: &mut Run, step: ResumeStep) {
     run.resumption.get_or_insert_default().step = Some(step);
 }
 
-/// A step towards the flow has ended.
+/// Handles the result of a resumption step.
 pub(super) fn ended(run: &mut Run, step: ResumeStep, result: EffectResult, now: Timestamp) {
     let mut failure = None;
     if let EffectResult::Failed { problem } = &result {
@@ -211,7 +211,7 @@ pub(super) fn ended(run: &mut Run, step: ResumeStep, result: EffectResult, now: 
             }
             go_on(run, now);
         }
-        // The step stays on record: the run can be resumed again.
+        // The step stays recorded, so the run can be resumed again.
         (_, Some(problem)) => {
             let status = OutcomeStatus::of_problem(&problem);
             shutdown::abandon(run, status, Some(problem), now);
@@ -219,8 +219,7 @@ pub(super) fn ended(run: &mut Run, step: ResumeStep, result: EffectResult, now: 
     }
 }
 
-/// Makes the sandbox on the run's branch. A run without a commit has no branch any more and begins
-/// anew.
+/// Creates a sandbox on the run's branch. A run without a commit has no branch any more and begins again.
 fn create_sandbox(run: &mut Run, now: Timestamp) {
     let (Some(request), Some(branch)) = (run.request.clone(), run.work.branch.clone()) else {
         return begin_again(run, now);
@@ -277,21 +276,21 @@ fn go_on(run: &mut Run, now: Timestamp) {
 }
 
 impl PhaseFlow<'_> {
-    /// Nothing was committed: the phase begins with its name again.
+    /// Begins the phase again with its name, because nothing was committed.
     fn begin_again(&mut self) {
         self.forget_attempt();
         self.state.stage = Stage::Naming;
         self.name();
     }
 
-    /// Repeats the step that the stop interrupted, on the branch as it is now.
+    /// Repeats the step that the stop interrupted, on the current branch.
     fn go_on_after_stop(&mut self) {
         self.forget_attempt();
         if self.terms.is_watched() {
             self.active();
         }
         if self.run.work.pull_request.is_some() {
-            // The description under way was lost, whichever it was.
+            // The stop lost the update of the description that was in progress.
             self.state.description.text.clear();
             self.describe();
         }
@@ -331,7 +330,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Forgets what was only true before the stop: waits, tries and what is known of the pull
+    /// Resets what was only true before the stop: waits, tries and the known state of the pull
     /// request's head.
     fn forget_attempt(&mut self) {
         let interrupted = Problem::new(Kind::AgentInterrupted, "the run was stopped");
@@ -343,7 +342,7 @@ impl PhaseFlow<'_> {
         self.state.end = None;
         let is_merging = matches!(self.state.stage, Stage::Promoting | Stage::Landing);
         if !is_merging && self.state.merged.is_none() {
-            // Else it says what may have landed meanwhile.
+            // Otherwise the verdict tells what may have landed meanwhile.
             self.state.judged = None;
         }
         self.state.landable = Landable::NotYet;
@@ -366,7 +365,7 @@ impl PhaseFlow<'_> {
     fn repeat(&mut self, round: Round) {
         match &round.step {
             RoundStep::Commit if self.is_committed(&round) => self.check(round),
-            // What was not committed is saved, and the next agent is told of it.
+            // Uncommitted work was saved, and the next agent is told where.
             RoundStep::WritePlan
             | RoundStep::DropPlan
             | RoundStep::Apply { .. }
@@ -387,7 +386,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Whether the stop came after the commit: the branch moved on, and nothing had to be saved.
+    /// Whether the stop came after the commit: the branch moved, and nothing had to be saved.
     fn is_committed(&self, round: &Round) -> bool {
         let resumption = self.run.resumption.as_ref();
         let is_saved = resumption.is_some_and(|one| one.saved.is_some());
@@ -413,7 +412,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// The review may have been posted: its key finds it.
+    /// Repeats the post of a review. If it was posted, its key finds it.
     fn post_again(
         &mut self,
         stopped: Option<Box<Effect>>,

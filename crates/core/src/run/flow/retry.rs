@@ -1,4 +1,4 @@
-//! Retries: which failures are worth another try, under which key, and after which pause.
+//! Retries: which failures may be retried, under which key, and after which pause.
 
 use super::super::model::{Effect, PostKey};
 use crate::ids::EffectKey;
@@ -8,12 +8,12 @@ use std::time::Duration;
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
-/// Whether trying again cannot help.
+/// Whether a retry cannot help.
 pub(super) fn is_final(problem: &Problem) -> bool {
     problem.class() != Class::Environment || problem.kind == Kind::SandboxGone
 }
 
-/// Lets the next try find what this one may have done: a post keeps the key of its first try.
+/// Makes a retried post keep the key of its first try, so that it finds an earlier success.
 pub(super) fn keep_key(effect: &mut Effect, key: &EffectKey) {
     if let Effect::OnForge {
         idempotency_key, ..
@@ -23,7 +23,7 @@ pub(super) fn keep_key(effect: &mut Effect, key: &EffectKey) {
     }
 }
 
-/// How long to wait after so many failed tries before this one.
+/// The wait before the next try, after this many failed tries.
 pub(super) fn pause(tries: u32) -> Duration {
     let factor = 1u32 << tries.min(10);
     (FIRST_PAUSE * factor).min(LONGEST_PAUSE)

@@ -1,4 +1,4 @@
-//! Setup: title and branch name, a reserved branch, the sandbox.
+//! Setup: chooses a title and a branch name, reserves the branch, and creates the sandbox.
 
 use super::super::model::{
     Adopted, AfterEnd, AgentJob, Effect, EffectResult, Request, RollBackCost, Round, RoundJob,
@@ -32,7 +32,7 @@ impl PhaseFlow<'_> {
         self.start_agent(None, job);
     }
 
-    /// Takes the names of the namer, or derives them from the task.
+    /// Takes the namer's names, or derives names from the task.
     pub(super) fn named(&mut self, key: &EffectKey, result: &EffectResult) {
         let mut text = "";
         let mut failure = None;
@@ -65,7 +65,7 @@ impl PhaseFlow<'_> {
         self.state.stage = Stage::CreatingSandbox;
         let mut spec = sandbox_spec(self.run, self.request, &branch);
         if self.terms.is_watched() {
-            // It outlives every agent and the program; the end of the phase removes it.
+            // The sandbox outlives every agent and the program; the end of the phase removes it.
             spec.lifetime = Lifetime::Persistent;
         }
         self.run.decide(Effect::CreateSandbox { spec });
@@ -82,14 +82,14 @@ impl PhaseFlow<'_> {
         });
     }
 
-    /// Whether a person asked for the name of the branch.
+    /// Whether a person asked for this branch name.
     fn is_asked_for(&self) -> bool {
         self.terms.branch.is_some() && self.terms.title.is_none()
     }
 
-    /// A name that was free a moment ago may be another run's by now: then the next one is taken. A
-    /// name that cannot exist beside another branch gives way to one made of the task. A name that
-    /// a person asked for is not exchanged.
+    /// Handles the result of creating the sandbox. If another run took the branch name meanwhile,
+    /// the next name is tried. A name that conflicts with another branch is replaced by one made
+    /// from the task. A name that a person asked for is never replaced.
     pub(super) fn sandbox_created(&mut self, effect: &Effect, result: EffectResult) {
         let EffectResult::SandboxCreated { sandbox } = result else {
             let is_bounded = self.state.counts.names_taken < MOST_NAMES;
@@ -106,7 +106,7 @@ impl PhaseFlow<'_> {
         self.make();
     }
 
-    /// The name to try after one that a sandbox could not have.
+    /// The name to try after the sandbox could not get this one.
     fn next_name(&self, effect: &Effect, result: &EffectResult) -> Option<BranchName> {
         let (Effect::CreateSandbox { spec }, EffectResult::Failed { problem }) = (effect, result)
         else {
@@ -128,7 +128,7 @@ impl PhaseFlow<'_> {
         is_taken.then(|| branch.numbered(2))
     }
 
-    /// Continues a phase whose journal was lost. Of its reviews, only whether they were over is known.
+    /// Continues a phase whose journal was lost. Only whether its reviews were done is known.
     pub(super) fn adopt(&mut self, adopted: &Adopted) {
         let sandbox = adopted.sandbox.clone();
         self.state.record.sandbox = Some(sandbox.path.to_string_lossy().into_owned());
@@ -151,7 +151,7 @@ impl PhaseFlow<'_> {
             head_before: Some(adopted.head_sha.clone()),
             answers: Vec::new(),
         };
-        // An agent may have been at work then: what it left is half-done.
+        // An agent may have been at work then, so its work is unfinished.
         let why = "the run was rebuilt without its journal".to_owned();
         self.roll_back(round, why, RollBackCost::Time);
     }

@@ -1,5 +1,5 @@
 //! Shutdown, the same for every flow: stops child runs, ends processes, saves the work and removes
-//! the sandbox, reports to the parent, and then ends the run with the outcome that was decided.
+//! the sandbox, reports to the parent, and then ends the run with its decided outcome.
 
 use super::super::model::{
     AfterEnd, ChildState, Effect, EffectResult, Flow, ForgeAct, Outcome, OutcomeStatus, PostKey,
@@ -10,11 +10,11 @@ use crate::problem::{Kind, Problem};
 use crate::time::{Timestamp, after};
 use std::time::Duration;
 
-/// The pause before the last report to a parent is tried again.
+/// The pause before a failed last report is retried.
 const REPORT_PAUSE: Duration = Duration::from_secs(60);
 
-/// A stop was asked for. An agent is ended by its own cancellation and reports that; whatever else
-/// is being done at this moment is finished, and then nothing new is begun.
+/// Handles a stop request. Agents are cancelled and report their end; other pending effects are
+/// finished, and nothing new begins.
 pub(super) fn cancel_asked(run: &mut Run) {
     let is_agent = |effect: &Effect| matches!(effect, Effect::RunAgent { .. });
     if run.shutdown.is_none() && !run.pending.is_empty() && !run.pending.values().any(is_agent) {
@@ -29,8 +29,8 @@ pub(super) fn cancel_asked(run: &mut Run) {
     }
 }
 
-/// The owner died. What it left running is ended before its sandbox is touched. A sandbox may
-/// exist even when its making was never reported: removal copes with both.
+/// Handles the death of the owner: its processes are ended before the sandbox is touched. A sandbox
+/// may exist although its creation was never reported; removing it handles both cases.
 pub(super) fn owner_lost(run: &mut Run, now: Timestamp) {
     let ends = run.shutdown.take().unwrap_or_else(|| Shutdown {
         step: ShutdownStep::StoppingChildren,
@@ -42,15 +42,14 @@ pub(super) fn owner_lost(run: &mut Run, now: Timestamp) {
         saved: None,
         posts: Vec::new(),
     });
-    // How the run was about to end is not changed by a death on the way out.
+    // A death during the shutdown does not change how the run ends.
     begin(run, ends.status, ends.failure, ends.posts, now);
     if let Some(shutdown) = &mut run.shutdown {
         shutdown.saved = ends.saved;
     }
 }
 
-/// Ends a run from any state: starts nothing new, ends what was started, then removes the
-/// sandbox.
+/// Ends a run from any state: starts nothing new, ends what is running, then removes the sandbox.
 pub(super) fn abandon(
     run: &mut Run,
     status: OutcomeStatus,
@@ -60,7 +59,7 @@ pub(super) fn abandon(
     abandon_with(run, status, failure, Vec::new(), now);
 }
 
-/// Like [`abandon`], and brings this up to date on the pull request.
+/// Like [`abandon`], and makes these posts on the pull request.
 pub(super) fn abandon_with(
     run: &mut Run,
     status: OutcomeStatus,
@@ -73,8 +72,8 @@ pub(super) fn abandon_with(
     }
 }
 
-/// Messages to other runs are still delivered, because they may have arrived; all other pending
-/// effects are dropped.
+/// Begins a shutdown. Messages to other runs are still delivered, because they may have arrived;
+/// all other pending effects are dropped.
 fn begin(
     run: &mut Run,
     status: OutcomeStatus,
@@ -105,7 +104,7 @@ fn set_out(
     });
 }
 
-/// Something ended on the way out.
+/// Handles the result of an effect during a shutdown.
 pub(super) fn ended(run: &mut Run, result: &EffectResult, now: Timestamp) {
     let step = run.shutdown.as_ref().map(|shutdown| shutdown.step);
     if let EffectResult::SandboxRemoved {
@@ -129,7 +128,7 @@ pub(super) fn ended(run: &mut Run, result: &EffectResult, now: Timestamp) {
     proceed(run, now);
 }
 
-/// Takes the next step once everything of the one before has ended.
+/// Takes the next step once all effects of the previous one have ended.
 pub(super) fn proceed(run: &mut Run, now: Timestamp) {
     while let Some(Shutdown {
         step,
@@ -175,8 +174,7 @@ fn next(run: &mut Run, step: ShutdownStep) {
     }
 }
 
-/// A run without a sandbox of its own has nothing to remove. Every other one may have one, even where
-/// its making was not reported.
+/// Removes the sandbox of a run that has its own; it may exist although its creation was not reported.
 fn remove_sandbox(run: &mut Run) {
     let Some(request) = &run.request else {
         return;
@@ -188,8 +186,7 @@ fn remove_sandbox(run: &mut Run) {
     }
 }
 
-/// The parent could not be told. It waits for the last report, so that one is tried again, unless the
-/// parent is gone.
+/// Handles a report that did not reach the parent. The last report is retried, unless the parent is gone.
 pub(super) fn not_reported(run: &mut Run, problem: &Problem, now: Timestamp) {
     let is_gone = matches!(problem.kind, Kind::UnknownRun | Kind::IllegalEvent);
     let step = run.shutdown.as_ref().map(|shutdown| shutdown.step);
@@ -198,7 +195,7 @@ pub(super) fn not_reported(run: &mut Run, problem: &Problem, now: Timestamp) {
     }
 }
 
-/// Reports how the run ends.
+/// Reports the run's end to its parent.
 pub(super) fn report_end(run: &mut Run) {
     if let Some(shutdown) = run.shutdown.clone() {
         report::report(
@@ -211,7 +208,7 @@ pub(super) fn report_end(run: &mut Run) {
     }
 }
 
-/// Whether a run that ends like this can be resumed. A run that outlives its owners cannot.
+/// Whether a run with this failure can be resumed. A run that continues without an owner cannot.
 pub(super) fn can_go_on(run: &Run, failure: Option<&Problem>) -> bool {
     if is_reopenable(run, failure) {
         return true;
@@ -231,18 +228,18 @@ pub(super) fn can_go_on(run: &Run, failure: Option<&Problem>) -> bool {
     )
 }
 
-/// Whether a run goes on once its pull request is open again.
+/// Whether a run continues once its pull request is reopened.
 fn is_reopenable(run: &Run, failure: Option<&Problem>) -> bool {
     let is_closed = failure.is_some_and(|problem| problem.kind == Kind::PullRequestClosed);
     let is_planning = match &run.flow {
-        // What is built ends for good.
+        // A cruise that builds tasks ends for good.
         Flow::Cruise { build } => build.line.is_none(),
         Flow::Awaiting | Flow::Spawn { .. } | Flow::Phase { .. } => run.is_watched(),
     };
     is_closed && is_planning && run.request.is_some()
 }
 
-/// Whether a run that has ended, or is about to, can go on later.
+/// Whether a run that has ended, or is about to, can be resumed later.
 pub(super) fn ends_resumable(run: &Run) -> bool {
     let failure = match (&run.outcome, &run.shutdown) {
         (Some(outcome), _) => outcome.failure.as_ref(),
@@ -269,7 +266,7 @@ fn say_stopped(run: &mut Run, failure: Option<&Problem>) {
     }
 }
 
-/// Makes the last posts: repeating one changes nothing. A text is replaced, and there is one comment.
+/// Makes the last posts. Repeating one changes nothing: a text is replaced, and a comment is posted once.
 fn bring_up_to_date(run: &mut Run, posts: Vec<ForgeAct>) {
     let Some(pr) = run.work.pull_request.as_ref().map(|pr| pr.number) else {
         return;
@@ -284,10 +281,10 @@ fn bring_up_to_date(run: &mut Run, posts: Vec<ForgeAct>) {
     }
 }
 
-/// A spent budget has its own closing comment.
+/// The closing comment of a stopped run; `None` if another comment says why it stopped.
 fn stopped_comment(run: &Run, failure: &Problem) -> Option<String> {
     let kind = failure.kind;
-    // These have their own closing comment.
+    // These problems have their own closing comment.
     if is_unpushed(kind) || matches!(kind, Kind::BudgetExceeded | Kind::PullRequestClosed) {
         return None;
     }
@@ -310,7 +307,7 @@ fn stopped_comment(run: &Run, failure: &Problem) -> Option<String> {
     ))
 }
 
-/// A hint that can be pasted, for a run that can go on.
+/// Adds a hint with a command to the failure of a run that can continue.
 fn with_way_on(run: &Run, failure: Problem) -> Problem {
     if !can_go_on(run, Some(&failure)) {
         return failure;
@@ -346,19 +343,19 @@ fn with_way_on(run: &Run, failure: Problem) -> Problem {
     ))
 }
 
-/// Whether a run that ended like this goes on once a person has looked at its change.
+/// Whether a run with this failure continues after a person has checked its change.
 pub(super) fn waits_for_decision(run: &Run, failure: Option<&Problem>) -> bool {
     let is_ours =
         |problem: &Problem| is_unpushed(problem.kind) || problem.kind == Kind::SteeringUnapproved;
     failure.is_some_and(is_ours) && can_go_on(run, failure)
 }
 
-/// Whether commits were held back from the remote.
+/// Whether commits were kept from the remote.
 pub(super) fn is_unpushed(kind: Kind) -> bool {
     matches!(kind, Kind::SecretInCommit | Kind::SecretCheckFailed)
 }
 
-/// How a person lets a change of steering files be merged.
+/// How a person allows a change of steering files to be merged.
 fn approve_first(run: &Run) -> String {
     let id = &run.id;
     let approve = match &run.work.pull_request {
@@ -369,7 +366,7 @@ fn approve_first(run: &Run) -> String {
     format!("read them; after {approve}, `drive runs resume {id}` verifies and merges the change")
 }
 
-/// Ends the run. Nothing may be pending any more.
+/// Ends the run. No effect may be pending.
 pub(super) fn end(run: &mut Run, status: OutcomeStatus, failure: Option<Problem>, now: Timestamp) {
     run.timers.clear();
     let failure = failure.map(|problem| with_way_on(run, problem));

@@ -31,8 +31,8 @@ pub(super) fn begin(run: &mut Run, request: &Request, now: Timestamp) {
     });
 }
 
-/// Continues after a stop, in a sandbox on the run's branch. An agent that failed, or whose
-/// work was not committed, starts again.
+/// Continues after a stop, in a sandbox on the run's branch. An agent that failed, or whose work
+/// was not committed, is started again.
 pub(super) fn go_on(run: &mut Run, stage: SpawnStage, now: Timestamp) {
     let Some(request) = run.request.clone() else {
         return;
@@ -50,14 +50,14 @@ pub(super) fn go_on(run: &mut Run, stage: SpawnStage, now: Timestamp) {
     });
 }
 
-/// The budget was raised: an agent that waits for it starts.
+/// Starts an agent that waited for a larger budget.
 pub(super) fn extended(run: &mut Run, stage: SpawnStage, now: Timestamp) {
     if let (Some(request), SpawnStage::WaitingForBudget { .. }) = (run.request.clone(), &stage) {
         fly(run, &request, stage, now, |flow| flow.start_or_wait());
     }
 }
 
-/// The pause after an outage has ended: the agent starts, once what the last one left is saved.
+/// Starts the agent after the pause of an outage, once the last agent's work is saved.
 pub(super) fn woken(run: &mut Run, stage: SpawnStage, now: Timestamp) {
     let is_saving = |effect: &Effect| matches!(effect, Effect::RollBack { .. });
     let is_saved = !run.pending.values().any(is_saving);
@@ -117,7 +117,7 @@ impl SpawnFlow<'_> {
                 self.leave(OutcomeStatus::Succeeded, None);
             }
             EffectResult::Failed { problem } if self.is_telling() => {
-                let warning = format!("could not post what was added: {problem}");
+                let warning = format!("could not post the new commits: {problem}");
                 self.run.warnings.push(warning);
                 self.leave(OutcomeStatus::Succeeded, None);
             }
@@ -126,7 +126,7 @@ impl SpawnFlow<'_> {
             }
             EffectResult::RolledBack { kept } => {
                 let resumption = self.run.resumption.get_or_insert_default();
-                // An agent that left nothing has not taken over the work that was saved before it.
+                // An agent that left nothing did not take over the work that was saved before.
                 if let Some(kept) = kept {
                     resumption.saved = Some(kept.sha);
                 }
@@ -140,7 +140,7 @@ impl SpawnFlow<'_> {
             EffectResult::Failed { problem } => {
                 self.leave(OutcomeStatus::of_problem(&problem), Some(problem));
             }
-            // Decided only by the shutdown, or by other flows.
+            // Only the shutdown or other flows decide these effects.
             EffectResult::ProcessEnded
             | EffectResult::SandboxRemoved { .. }
             | EffectResult::BranchChosen { .. }
@@ -158,14 +158,14 @@ impl SpawnFlow<'_> {
         }
     }
 
-    /// Saves what an agent left half done; then the next one starts.
+    /// Saves an agent's unfinished work, before the next agent starts.
     fn roll_back(&mut self) {
         let to = self.head().unwrap_or_else(|| self.base_sha());
         let sandbox = self.run.sandbox_id();
         self.run.decide(Effect::RollBack { sandbox, to });
     }
 
-    /// Starts the agent again, once the budget allows it. Only a child waits for that.
+    /// Starts the agent again, once the budget allows it. Only a child waits for more.
     fn start_or_wait(&mut self) {
         let Some(overrun) = self.overrun() else {
             return self.start_coder(self.state.outages());
@@ -224,7 +224,7 @@ impl SpawnFlow<'_> {
             && outage::resets_soon(ending, self.now)
     }
 
-    /// Waits for the model, and saves what the agent left meanwhile.
+    /// Waits for the model, and saves the agent's work meanwhile.
     fn hold(&mut self, why: String, ending: &Ending) {
         let outages = self.state.outages();
         let until = outage::held_until(outages, Some(ending), self.now);
@@ -274,7 +274,8 @@ impl SpawnFlow<'_> {
         });
     }
 
-    /// The pull request has its description; what a person asked for besides is told in a comment.
+    /// Posts a comment about work that a person asked for later; the description of the pull
+    /// request stays as it is.
     fn tell_what_was_added(&mut self) {
         let body = pull_request_body(self.run, self.request);
         let count = self.run.resumption.as_ref().map_or(0, |one| one.count);

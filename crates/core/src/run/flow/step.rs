@@ -13,7 +13,7 @@ use crate::process::add_layers;
 use crate::time::Timestamp;
 use std::sync::Arc;
 
-/// An event that cannot have happened in this state. Nothing is folded, nothing is lost.
+/// An event that is impossible in this state. It is not folded, and the state stays as it was.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} does not fit the state of run `{run}`")]
 pub struct IllegalEvent {
@@ -23,9 +23,9 @@ pub struct IllegalEvent {
     pub what: String,
 }
 
-/// The next state, and what the caller must carry out, in order.
+/// The next state, and the effects that the caller must perform, in order.
 ///
-/// Effects that are no longer wanted disappear from [`Run::pending`]; the caller forgets them.
+/// Effects that are no longer wanted are removed from [`Run::pending`]; the caller drops them.
 pub fn step(
     mut run: Run,
     event: Event,
@@ -39,7 +39,7 @@ pub fn step(
             run.count_used(&key);
             run.processes.insert(key, identity);
         }
-        // What is noted of a notice is that its program is about to be started.
+        // A note about a notice means that its program is about to be started.
         Event::Noted { key, .. } if run.notices.begin(&key) => {}
         Event::Noted { key, note } => {
             require_pending(&run, &key, "a note")?;
@@ -47,7 +47,7 @@ pub fn step(
                 record.note(&key, &note);
             }
             match note {
-                // Every agent of a run may meet the same refused host.
+                // Every agent of a run may report the same refused host.
                 Note::Warning { text } if run.warnings.contains(&text) => {}
                 Note::Warning { text } => run.warnings.push(text),
                 Note::Used { spent } => {
@@ -99,7 +99,7 @@ pub fn step(
     Ok((run, decided))
 }
 
-/// The state after a whole journal, or after any beginning of one.
+/// The state after a journal, or after its first events.
 pub fn fold(
     id: RunId,
     journal: impl IntoIterator<Item = (Event, Timestamp)>,
@@ -149,7 +149,7 @@ fn effect_ended(
     };
     run.processes.remove(key);
     remember(run, key, &effect, &result);
-    // What an agent used before it failed is gone before the next one gets its share.
+    // The usage of a failed agent is deducted before the next one gets its share.
     run.count_used(key);
     if run.outcome.is_none() {
         advance(run, key, effect, result, now);
@@ -286,7 +286,7 @@ fn remember(run: &mut Run, key: &EffectKey, effect: &Effect, result: &EffectResu
     }
 }
 
-/// The branch is there now, with these commits since its base.
+/// Records the branch's tip and its commits since the base.
 fn stands_at(run: &mut Run, head: &CommitSha, base: Option<&CommitSha>, commits: &[CommitSummary]) {
     run.work.head_sha = Some(head.to_owned());
     let started_at = run.request.as_ref().map(|request| &request.base_sha);
@@ -296,7 +296,7 @@ fn stands_at(run: &mut Run, head: &CommitSha, base: Option<&CommitSha>, commits:
     run.work.commits = commits.to_vec();
 }
 
-/// Remembers the ids of what drive posted.
+/// Stores the ids of drive's posts.
 fn remember_posts(run: &mut Run, key: &EffectKey, answer: &ForgeAnswer) {
     let comments = match answer {
         ForgeAnswer::ReviewPosted { review, lines } => {
@@ -318,8 +318,8 @@ fn remember_posts(run: &mut Run, key: &EffectKey, answer: &ForgeAnswer) {
         }));
 }
 
-/// The owner died. A watched phase continues under its next owner; any other run ends, and its work
-/// is saved.
+/// Handles the death of the owner. A watched phase continues under its next owner; any other run
+/// ends, and its work is saved.
 fn owner_lost(run: &mut Run, now: Timestamp) {
     let goes_on = run.outlives_its_owner() && run.shutdown.is_none();
     if run.outcome.is_some() || run.request.is_none() || goes_on {
@@ -346,7 +346,7 @@ fn cancel_asked(run: &mut Run, now: Timestamp) {
     shutdown::cancel_asked(run);
 }
 
-/// A run that was asked to stop waits for no timer.
+/// Stops a run that was asked to stop and has no pending effect; it does not wait for timers.
 fn stop_when_idle(run: &mut Run, now: Timestamp) {
     let is_idle = run.pending.is_empty() && run.shutdown.is_none();
     if run.stop_asked && is_idle && run.outcome.is_none() {
@@ -355,7 +355,7 @@ fn stop_when_idle(run: &mut Run, now: Timestamp) {
     }
 }
 
-/// Ignores a timer that is not set.
+/// Handles a timer. A timer that is not set is ignored.
 fn woken(run: &mut Run, timer: Timer, now: Timestamp) {
     if run.timers.remove(&timer).is_some() && run.is_active() {
         match &run.flow {
@@ -369,7 +369,7 @@ fn woken(run: &mut Run, timer: Timer, now: Timestamp) {
     }
 }
 
-/// A request that comes too late changes nothing.
+/// Handles a request. A request that arrives too late changes nothing.
 fn asked(run: &mut Run, ask: Ask, now: Timestamp) -> Result<(), IllegalEvent> {
     let is_open = run.is_active() && run.shutdown.is_none();
     let is_taken = match (&run.flow, &ask) {
@@ -385,7 +385,7 @@ fn asked(run: &mut Run, ask: Ask, now: Timestamp) -> Result<(), IllegalEvent> {
             spawn::extended(run, stage, now);
             true
         }
-        // A run that ends, or has ended, has it when it is resumed.
+        // A run that ends, or has ended, uses the budget when it is resumed.
         (Flow::Spawn { .. } | Flow::Phase { .. }, Ask::Extend { budget, .. }) => {
             if shutdown::ends_resumable(run) {
                 run.grant(*budget);
@@ -424,7 +424,7 @@ fn advance(run: &mut Run, key: &EffectKey, effect: Effect, result: EffectResult,
     }
 }
 
-/// A message to another run was delivered, or failed.
+/// Handles the result of delivering a message to another run.
 fn delivered(
     run: &mut Run,
     other: &RunId,
@@ -459,7 +459,7 @@ fn delivered(
     }
 }
 
-/// A report that comes too late changes nothing.
+/// Handles a child's report. A report that arrives too late changes nothing.
 fn child_reported(run: &mut Run, child: &RunId, report: ChildReport, now: Timestamp) {
     if run.outcome.is_some() {
         return;

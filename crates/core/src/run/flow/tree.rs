@@ -1,4 +1,4 @@
-//! Parents and children: how a run starts, stops and hears its children.
+//! Parents and children: how a run starts and stops its children and takes their reports.
 //!
 //! A child has a deterministic id, so that starting it again starts nothing new.
 
@@ -10,19 +10,18 @@ use crate::Problem;
 use crate::agent::Budget;
 use crate::ids::{RunId, TaskId};
 
-/// The id of the run that works on a task. `+` is in no task id, so that the ids of nested runs
-/// cannot meet.
+/// The id of the run of a task. No task id contains `+`, so the ids of nested runs cannot clash.
 pub(super) fn child_id(parent: &RunId, task: &TaskId) -> RunId {
     RunId::new(format!("{parent}+{task}"))
 }
 
-/// The run that a person started, of which this one is a part.
+/// The id of the root of a run's tree, which a person started.
 pub(in crate::run) fn root_id(run: &RunId) -> &str {
     let (root, _) = run.as_str().split_once('+').unwrap_or((run.as_str(), ""));
     root
 }
 
-/// Whether two runs are parts of the same one that a person started.
+/// Whether two runs belong to the same root.
 pub fn is_same_cruise(one: &RunId, other: &RunId) -> bool {
     root_id(one) == root_id(other)
 }
@@ -49,7 +48,7 @@ pub(super) fn start(run: &mut Run, (id, task): (RunId, TaskId), request: Request
     tell(run, id, RunMessage::StartRun { request });
 }
 
-/// Decides to tell another run something.
+/// Decides to send a message to another run.
 pub(super) fn tell(run: &mut Run, other: RunId, message: RunMessage) {
     run.decide(Effect::ToRun {
         run: other,
@@ -57,7 +56,7 @@ pub(super) fn tell(run: &mut Run, other: RunId, message: RunMessage) {
     });
 }
 
-/// Asks every child that has begun to stop. Returns false where no child lives.
+/// Asks every started child to stop. Returns false if no child is live.
 pub(super) fn stop_children(run: &mut Run) -> bool {
     let started: Vec<RunId> = run
         .children
@@ -74,7 +73,7 @@ pub(super) fn stop_children(run: &mut Run) -> bool {
     run.has_live_children()
 }
 
-/// Asks one child that has begun to stop.
+/// Asks one started child to stop.
 pub(super) fn stop_child(run: &mut Run, id: &RunId) {
     let begun = |child: &&mut Child| child.stage == ChildStage::Started;
     if let Some(child) = run.children.get_mut(id).filter(begun) {
@@ -83,7 +82,7 @@ pub(super) fn stop_child(run: &mut Run, id: &RunId) {
     }
 }
 
-/// A child was started, or could not be.
+/// Handles the result of starting a child.
 pub(super) fn started(run: &mut Run, id: &RunId, failed: Option<&Problem>) {
     let Some(child) = run.children.get_mut(id) else {
         return;
@@ -95,7 +94,7 @@ pub(super) fn started(run: &mut Run, id: &RunId, failed: Option<&Problem>) {
     }
 }
 
-/// A child that has ended goes on.
+/// Continues a child that has ended.
 pub(super) fn revive(run: &mut Run, id: &RunId) {
     if let Some(child) = run.children.get_mut(id) {
         child.stage = ChildStage::Started;
@@ -105,7 +104,7 @@ pub(super) fn revive(run: &mut Run, id: &RunId) {
     }
 }
 
-/// A child cannot be stopped: nothing more is expected of it.
+/// Gives up a child that cannot be stopped.
 pub(super) fn not_stopped(run: &mut Run, id: &RunId, problem: &Problem) {
     if let Some(child) = run.children.get_mut(id) {
         give_up(child, problem);
@@ -114,13 +113,13 @@ pub(super) fn not_stopped(run: &mut Run, id: &RunId, problem: &Problem) {
     }
 }
 
-/// A child could not be asked: a share that it did not get is there for others.
+/// Handles a request that did not reach a child. A share that it did not get is free for others.
 pub(super) fn not_asked(run: &mut Run, id: &RunId, ask: &Ask, problem: &Problem) {
     match (run.children.get_mut(id), ask) {
         (Some(child), Ask::Extend { budget, .. }) => {
             child.granted = child.granted.without(*budget);
         }
-        // It would never end.
+        // Otherwise the child would never end.
         (Some(child), Ask::Conclude | Ask::Landed { .. } | Ask::Mend { .. } | Ask::Hear { .. })
             if child.is_live() =>
         {
@@ -157,7 +156,7 @@ fn give_up(child: &mut Child, problem: &Problem) {
     });
 }
 
-/// Takes a report over. One that is older than the latest changes nothing.
+/// Takes a child's report. An outdated report changes nothing.
 pub(super) fn heard(run: &mut Run, id: &RunId, report: ChildReport) {
     let Some(child) = run.children.get_mut(id) else {
         return;
@@ -166,7 +165,7 @@ pub(super) fn heard(run: &mut Run, id: &RunId, report: ChildReport) {
     if report.number <= known || child.stage == ChildStage::Ended {
         return;
     }
-    // A report proves that the child has begun, even before its start was confirmed.
+    // A report proves that the child has begun, even if its start was not confirmed.
     child.stage = match (&report.state, child.stage) {
         (ChildState::Ended { .. }, _) => ChildStage::Ended,
         (_, ChildStage::Starting) => ChildStage::Started,

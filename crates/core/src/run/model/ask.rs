@@ -1,14 +1,14 @@
-//! Requests of people to a phase, from any terminal.
+//! Requests that people send to a phase from any terminal.
 
 use crate::agent::Budget;
 use crate::ids::{CommitSha, TaskId};
 use serde::{Deserialize, Serialize};
 
-/// A request of a person to a run.
+/// A request that a person sends to a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "ask")]
 pub enum Ask {
-    /// Poll the pull request now, and continue what is held.
+    /// Poll the pull request now, and end a pause.
     Poll,
     /// Act on this comment.
     Comment {
@@ -33,7 +33,7 @@ pub enum Ask {
         /// Fixer rounds to add to the limit.
         rounds: u32,
     },
-    /// Start a blocked task of a cruise anew.
+    /// Fix the reason why a commit cannot land.
     RetryTask {
         /// The task.
         task: TaskId,
@@ -50,18 +50,18 @@ pub enum Ask {
         /// The reason why it cannot land.
         why: String,
     },
-    /// This commit has landed: end if nothing came since.
+    /// This commit has landed: end unless something new came in.
     Landed {
         /// The commit.
         head: CommitSha,
     },
-    /// Somebody stands against landing this commit: read the pull request, and offer it again once
-    /// nobody does.
+    /// There are objections against landing this commit: read the pull request, and offer it again
+    /// when there are none.
     Hear {
         /// The commit.
         head: CommitSha,
     },
-    /// End once nothing is left to do.
+    /// End as soon as no work is left.
     Conclude,
     /// Start no more tasks of a cruise.
     Pause,
@@ -81,6 +81,6 @@ pub struct Injected {
     pub author: String,
     /// The message as written.
     pub text: String,
-    /// Whether it is being posted.
+    /// Whether it is being posted on the pull request.
     pub posting: bool,
 }

@@ -26,64 +26,64 @@ pub struct Build {
     /// The plan, once there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
-    /// The branch that tasks land on, once it is there.
+    /// The branch that tasks land on, once it exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<Line>,
-    /// Entries of the plan that show nothing, until a person accepts them.
+    /// Acceptance entries that show nothing about the work, until a person accepts them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<Doubt>,
-    /// How the plan follows what people say about it while it is built.
+    /// How the plan follows people's comments during the build.
     #[serde(skip_serializing_if = "Amending::is_unused")]
     pub amending: Amending,
-    /// The plan's tasks, and how far each of them is.
+    /// The records of the plan's tasks.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<TaskId, TaskRecord>,
     /// Notes from the tasks that landed, for every later agent of the cruise; the oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scratchpad: Vec<PadNote>,
-    /// The tasks that are about to land.
+    /// The tasks that are being merged and verified together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub train: Option<Train>,
     /// How the tasks landed so far.
     #[serde(skip_serializing_if = "Tally::is_empty")]
     pub tally: Tally,
-    /// Why trees did not pass, until the task that is to blame is known.
+    /// Why each tree failed its verification, until the task that caused it is known.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub reds: BTreeMap<TreeSha, String>,
-    /// The results of the acceptance criteria that programs check.
+    /// Results of the acceptance criteria that programs check.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub receipts: Vec<Receipt>,
     /// The validator's opinion of the other acceptance criteria.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opinion: Option<Opinion>,
-    /// The commit that they are about, where it is not the tip of the line.
+    /// The commit that `receipts` and `opinion` are about, if it is not the tip of the line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checked: Option<CommitSha>,
-    /// The commit on the base, once it is there.
+    /// The commit on the base, once it is merged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merged: Option<CommitSha>,
-    /// How it ends, once that is known.
+    /// How the cruise ends, once that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
-    /// The description of the pull request that was written last.
+    /// The description that was last written to the pull request.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub described: String,
-    /// Whether the pull request says how it ended.
+    /// Whether the pull request says how the cruise ended.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub told: bool,
-    /// Whether a person holds new starts.
+    /// Whether a person paused the start of new tasks.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub paused: bool,
-    /// When trees are verified again, where the machine could not.
+    /// When verification is tried again after the machine could not do it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub away_until: Option<Timestamp>,
-    /// How often in a row it could not.
+    /// How often in a row the machine could not verify.
     #[serde(skip_serializing_if = "is_zero")]
     pub away: u32,
-    /// Effects that failed and are tried again.
+    /// Failed effects that will be retried.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retries: Vec<Effect>,
-    /// Why they failed.
+    /// Why those effects failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trouble: Option<String>,
     /// How many effects failed in a row.
@@ -99,18 +99,18 @@ fn is_zero(number: &u32) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum BuildStage {
-    /// The plan is written, or the line is made.
+    /// The plan is being written, or the line is being created.
     #[default]
     Opening,
     /// The acceptance criteria are run on the base, where they must fail.
     Probing,
-    /// Tasks are built and land.
+    /// Tasks are being built and land.
     Building,
     /// The acceptance criteria are checked.
     Checking,
     /// The combined commits are reviewed and merged into the base.
     Validating,
-    /// The pull request is brought up to date.
+    /// The pull request is being updated.
     Reporting,
 }
 
@@ -122,9 +122,10 @@ pub struct Doubt {
     pub task: TaskId,
     /// The entry's id within its task.
     pub id: String,
-    /// Whether it is a guard, which fails on the base; else it passes there already.
+    /// Whether the entry is a guard, which must pass on the base but fails there; else it passes on
+    /// the base and must fail.
     pub is_guard: bool,
-    /// Why its command could not be tried on the base, so that nothing shows that it fails there.
+    /// Why its command could not run on the base, so that nothing shows that it fails there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_run: Option<String>,
 }
@@ -153,38 +154,38 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// How a plan follows what people say about it while it is built.
+/// How a plan follows people's comments during the build.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Amending {
-    /// The plan as its file said it last, as far as the tasks follow it. That of the cruise has the
-    /// tasks besides that were added since for what had landed.
+    /// The last text of the plan's file that the tasks follow. The plan of the cruise also has the
+    /// tasks that were added since to replace landed ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agreed: Option<Plan>,
-    /// The plan as its file said it last.
+    /// The plan as last read from its file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub heard: Option<Plan>,
-    /// How many runs were started that hear what people say; one at a time.
+    /// How many runs were started to take up comments; one at a time.
     #[serde(skip_serializing_if = "is_zero")]
     pub runs: u32,
-    /// What became of the last of them.
+    /// The state of the last of these runs.
     #[serde(skip_serializing_if = "Listening::is_on")]
     pub listening: Listening,
-    /// Whether nobody came for tasks that are blocked.
+    /// Whether blocked tasks waited for a person for too long.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub over: bool,
 }
 
-/// Whether a cruise hears what people say while it is built.
+/// Whether a cruise takes up comments during the build.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Listening {
-    /// A run hears them, or is started once there is something to build.
+    /// A run takes up comments, or is started once there is something to build.
     #[default]
     On,
     /// The last run was asked to end. Another one may start.
     Dismissed,
-    /// The last run failed. None is started any more.
+    /// The last run failed, and no further one is started.
     GivenUp,
 }
 
@@ -206,7 +207,7 @@ impl Amending {
 pub struct Ending {
     /// Whether the cruise succeeded.
     pub status: OutcomeStatus,
-    /// Why, where it did not succeed.
+    /// The failure, if it did not succeed.
     pub problem: Option<Problem>,
 }
 
@@ -216,9 +217,9 @@ pub struct Ending {
 pub struct Line {
     /// The branch that the tasks land on.
     pub branch: BranchName,
-    /// The commit it began at.
+    /// The commit where the branch began.
     pub began_at: CommitSha,
-    /// Its newest commit.
+    /// The branch's tip.
     pub tip: CommitSha,
 }
 
@@ -228,29 +229,29 @@ pub struct Line {
 pub struct TaskRecord {
     /// The task's title, in one line.
     pub title: String,
-    /// The tasks that must be through before it starts.
+    /// The tasks that must land or be skipped before it starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<TaskId>,
     /// The task's state.
     pub state: TaskState,
     /// How many runs were started for it since a person last asked for it.
     pub attempts: u32,
-    /// How often in a row it was not the work that failed.
+    /// How many attempts in a row failed for a reason other than the work.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub outages: u32,
-    /// When it may start again after that.
+    /// When it may start again after such a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_until: Option<Timestamp>,
-    /// The newest commit of its own that landed.
+    /// The newest of its own commits that landed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landed: Option<CommitSha>,
     /// All runs that were started for it, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<RunId>,
-    /// Changed files that it is not about.
+    /// Changed files outside the task's paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
-    /// Tests of others that it changed.
+    /// Existing tests that it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<String>,
     /// The agent's handoff to later tasks.
@@ -258,23 +259,23 @@ pub struct TaskRecord {
     pub handoff: Option<Handoff>,
 }
 
-/// How the tasks of a cruise landed.
+/// Counters of how the tasks of a cruise landed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Tally {
-    /// How often the branch moved to a tree that passed.
+    /// How often the branch moved to a verified tree.
     pub landings: u32,
     /// The most tasks that landed in one move.
     pub longest: u32,
     /// How many merged trees were verified.
     pub verified: u32,
-    /// How many of them did not pass.
+    /// How many merged trees failed.
     pub red: u32,
     /// How many could not be verified, for a reason outside the tree.
     pub unknown: u32,
-    /// How many passed only when a stage ran again.
+    /// How many passed only after a stage was run again.
     pub flaky: u32,
-    /// How often tasks conflicted in a file.
+    /// How often tasks had merge conflicts.
     pub conflicts: u32,
 }
 
@@ -284,7 +285,7 @@ impl Tally {
     }
 }
 
-/// A note that every agent of a cruise is told.
+/// A note that every agent of a cruise gets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PadNote {
@@ -304,22 +305,22 @@ pub enum TaskState {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         diagnosis: Option<Diagnosis>,
     },
-    /// A run builds it.
+    /// A run is building it.
     Building {
         /// The run.
         run: RunId,
     },
-    /// It is reviewed, and is about to land.
+    /// Its review is done, and it is about to land.
     Landing {
         /// The reviewed commit.
         head: CommitSha,
     },
     /// It is on the line.
     Landed {
-        /// The merge that brought it there, or one after it.
+        /// The merge commit, or a later commit that contains it.
         commit: CommitSha,
     },
-    /// Only a person can help.
+    /// Only a person can unblock it.
     Blocked {
         /// The reason.
         why: String,
@@ -343,7 +344,7 @@ pub struct Diagnosis {
 }
 
 impl Build {
-    /// Why a task starts only after a pause.
+    /// Why tasks wait before they start, if any do.
     pub(in crate::run) fn held(&self) -> Option<&str> {
         if self.away_until.is_some() {
             return Some("the machine could not verify the tasks that are about to land");
@@ -354,7 +355,7 @@ impl Build {
 }
 
 impl TaskRecord {
-    /// A task that nobody has begun.
+    /// A task that was not started yet.
     pub(in crate::run) fn new(title: String, after: Vec<TaskId>) -> Self {
         Self {
             title,
@@ -371,7 +372,7 @@ impl TaskRecord {
         }
     }
 
-    /// Whether those that wait for it can start.
+    /// Whether the tasks that depend on it may start.
     pub fn is_through(&self) -> bool {
         matches!(self.state, TaskState::Landed { .. } | TaskState::Skipped)
     }

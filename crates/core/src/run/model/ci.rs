@@ -1,4 +1,4 @@
-//! The checks of a pull request, as last read.
+//! The last-read checks of a pull request.
 
 use crate::forge::Checks;
 use crate::forge::checks::{Gate, gate, named};
@@ -11,19 +11,19 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Ci {
-    /// The checks as they were read last, without their logs.
+    /// The checks as last read, without their logs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checks: Option<Checks>,
-    /// The names of the checks that the commit before had: this one will have them too.
+    /// The names of the previous commit's checks: this commit is expected to have them too.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub expected: BTreeSet<String>,
-    /// Why the token cannot read them.
+    /// Why the token cannot read the checks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unreadable: Option<String>,
-    /// Since when they are waited for.
+    /// Since when the phase waits for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// Those whose failure was given to a fixer, or up, at this commit.
+    /// Names of the failed checks of this commit that were handed to a fixer, or given up.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub taken: BTreeSet<String>,
     /// On how many commits each failure was seen.
@@ -32,7 +32,7 @@ pub struct Ci {
 }
 
 impl Ci {
-    /// Whether nothing is known.
+    /// Whether no checks are known.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -43,8 +43,8 @@ impl Ci {
         known.filter(|checks| Some(&checks.head) == head)
     }
 
-    /// The verdict of the checks, without drive's own. No checks at all count as no result if the
-    /// commit before had some.
+    /// The verdict of the checks, without drive's own. A commit without checks has no result yet if
+    /// the commit before had some.
     pub fn gate(&self, checks: &Checks) -> Gate {
         let others = checks.without_own();
         if others.checks.is_empty() && others.required.is_empty() && !self.expected.is_empty() {
@@ -55,12 +55,12 @@ impl Ci {
         gate(&others)
     }
 
-    /// The checks that keep a commit from landing, as text.
+    /// The checks that prevent a commit from landing, as text.
     pub fn open(&self, head: Option<&CommitSha>) -> Option<String> {
         self.of(head).and_then(|known| self.against(known))
     }
 
-    /// What these checks have against landing their commit, as text.
+    /// The objections of these checks against landing their commit, as text.
     pub fn against(&self, checks: &Checks) -> Option<String> {
         match self.gate(checks) {
             Gate::Green => None,
@@ -70,7 +70,7 @@ impl Ci {
         }
     }
 
-    /// Takes up a reading, and forgets what was known of another commit.
+    /// Takes up a reading, and forgets what was known about another commit.
     pub(in crate::run) fn read(&mut self, mut checks: Checks) {
         let is_same = self.of(Some(&checks.head)).is_some();
         if !is_same {

@@ -5,13 +5,13 @@ use crate::ids::CommitSha;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a comment was dealt with.
+/// How a fixer answered a comment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {
     /// The fixer's result.
     pub action: FixerResult,
-    /// The commit that holds it, or what else was done in the same round.
+    /// The commit with the fix, or the commit of the same round.
     pub commit: Option<CommitSha>,
     /// The fixer's note.
     pub note: String,

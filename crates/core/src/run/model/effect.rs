@@ -1,4 +1,4 @@
-//! Effects: what a run wants to be done, and the results.
+//! Effects: the actions that a run requests, and their results.
 
 use super::forge_act::{ForgeAct, ForgeAnswer};
 use super::job::AgentJob;
@@ -20,8 +20,8 @@ use crate::verify::Verification;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Something to be done in the world. Plain data: it is journaled before it is performed, and it
-/// may be performed by another process than the one that decided it.
+/// An action in the world. It is plain data: it is journaled before it is performed, and another
+/// process than the one that decided it may perform it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "effect")]
 pub enum Effect {
@@ -29,11 +29,10 @@ pub enum Effect {
     ChooseBranch {
         /// The wanted name.
         wanted: BranchName,
-        /// Whether a person chose the name: then a taken one is an error instead of a reason to add a
-        /// number.
+        /// Whether a person chose the name: then a taken name is an error, and no number is appended.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         exact: bool,
-        /// The remote where it must be free too.
+        /// The remote on which the name must be free too.
         remote: Option<RemoteName>,
     },
     /// Create a sandbox.
@@ -59,7 +58,7 @@ pub enum Effect {
         sandbox: SandboxId,
         /// The commit message.
         message: String,
-        /// The commits since which the changed lines are told.
+        /// The commits since which changed lines are reported.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         since: Vec<CommitSha>,
     },
@@ -69,7 +68,7 @@ pub enum Effect {
         sandbox: SandboxId,
         /// Path relative to the sandbox.
         path: String,
-        /// The contents; `None` where it is removed.
+        /// The contents; `None` removes the file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
@@ -104,7 +103,7 @@ pub enum Effect {
         branch: BranchName,
         /// The commit to push.
         head_sha: CommitSha,
-        /// The commit that this run pushed last. If the branch is gone from the remote, a person
+        /// The commit that this run pushed last. If the branch is missing on the remote, a person
         /// deleted it, and it is not pushed again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         published: Option<CommitSha>,
@@ -142,7 +141,7 @@ pub enum Effect {
         from: BranchAt,
         /// Whether to merge when there is no conflict.
         when: MergeWhen,
-        /// The base of the pull request, to report which commits the work adds afterwards.
+        /// The base of the pull request, to report which commits the work adds after the merge.
         base: Option<BranchAt>,
         /// The commit that this run pushed last. If the other branch no longer contains it, a person
         /// rewrote that branch: the sandbox moves there, and our commits are saved.
@@ -175,22 +174,22 @@ pub enum Effect {
         head: CommitSha,
         /// The base branch; the report is valid for its current commit.
         base: BranchAt,
-        /// The commit whose rules count, where the base is a branch that agents write: those of the
-        /// base's current commit otherwise.
+        /// The commit whose verification rules apply if agents write the base branch; `None` uses
+        /// the rules of the base's current commit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rules: Option<CommitSha>,
     },
-    /// Compare what a merge left on the base with the tree that was verified, and verify it where it
-    /// is another one. Nothing is changed, so it can be repeated.
+    /// Compare the merged commit on the base with the verified tree, and verify it if it differs.
+    /// The effect changes nothing, so it can be repeated.
     CheckLanded {
-        /// The commit that the forge named; else the base branch is asked.
+        /// The commit that the forge reported; `None` reads the base branch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         landed: Option<CommitSha>,
         /// The base branch.
         base: BranchAt,
-        /// The commit it was at when the tree was verified.
+        /// The base commit during the verification.
         base_sha: CommitSha,
-        /// The tree that was verified.
+        /// The verified tree.
         tree: TreeSha,
     },
     /// Act on the branch that the tasks of a cruise land on.
@@ -205,7 +204,7 @@ pub enum Effect {
         /// The message.
         message: RunMessage,
     },
-    /// Tell a person something, by the program of their settings.
+    /// Notify a person with the program of their settings.
     Notify {
         /// The notification to send.
         notice: Box<Notice>,
@@ -217,21 +216,21 @@ pub enum Effect {
     },
 }
 
-/// Which lines changed since a commit.
+/// The lines that changed since a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChangedLines {
     /// The commit.
     pub since: CommitSha,
-    /// The changed files, whose hunks have no context.
+    /// The changed files; their hunks have no context lines.
     pub files: Vec<FileDiff>,
-    /// Whether more changed than is told here.
+    /// Whether the list is incomplete.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
 }
 
 impl Effect {
-    /// The first part of its key.
+    /// The first part of the effect's key.
     pub fn name(&self) -> &'static str {
         match self {
             Effect::ChooseBranch { .. } => "chooseBranch",
@@ -258,13 +257,13 @@ impl Effect {
     }
 }
 
-/// What a forge makes of the commits that it merges.
+/// The form in which a forge merged commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LandedAs {
     /// A merge commit.
     Merge,
-    /// So many commits in a row: one where they were squashed, all of them where they were rebased.
+    /// This number of consecutive commits: one if they were squashed, all of them if they were rebased.
     Commits(usize),
 }
 
@@ -274,7 +273,7 @@ pub enum LandedAs {
 pub enum EffectResult {
     /// The name is reserved.
     BranchChosen {
-        /// The name.
+        /// The reserved name.
         branch: BranchName,
     },
     /// The sandbox exists.
@@ -282,14 +281,14 @@ pub enum EffectResult {
         /// The sandbox.
         sandbox: Box<Sandbox>,
     },
-    /// The agent ended, well or not.
+    /// The agent ended, successfully or not.
     AgentEnded {
         /// The outcome.
         outcome: Box<AgentOutcome>,
         /// Path of the agent's log.
         log: Option<PathBuf>,
     },
-    /// The process and all it started are gone.
+    /// The process and everything it started have ended.
     ProcessEnded,
     /// The branch has these commits.
     WorkCommitted {
@@ -299,54 +298,54 @@ pub enum EffectResult {
         commits: Vec<CommitSummary>,
         /// Warnings, such as a rebase that is still in progress.
         warnings: Vec<String>,
-        /// Which lines changed, for each of the commits that were asked for, as far as it is known.
+        /// The changed lines for each requested commit, as far as they are known.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         changed: Vec<ChangedLines>,
     },
-    /// The file is written.
+    /// The file was written.
     FileWritten,
     /// The file was read.
     FileRead {
         /// Its text; `None` when there is no such file.
         text: Option<String>,
     },
-    /// The change, for a reviewer.
+    /// The diff for a reviewer was read.
     DiffRead {
-        /// All files with their counts, and of the unified diff what fits; or the first part of that.
+        /// All files with their counts, and as much of the unified diff as fits; or the first part of it.
         diff: String,
-        /// The other parts, each with all files.
+        /// The other parts. Each lists all files.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         parts: Vec<String>,
-        /// Which lines the whole diff shows, so that a comment can stand on them.
+        /// The lines that the whole diff shows, where inline comments can be placed.
         lines: Vec<FileDiff>,
-        /// Whether it shows more lines than those.
+        /// Whether the diff shows more lines than those listed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_cut: bool,
         /// The changes since the commit that the reviewer saw last; `None` if it saw none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         since: Option<String>,
-        /// The same as lines, of at most so many files.
+        /// The changed lines of that diff, for a limited number of files.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         changed: Option<ChangedLines>,
-        /// Lines of the whole diff that read like a reviewer's answer, shown or not.
+        /// Lines of the whole diff that look like a reviewer's answer, shown or not.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         quotes: String,
     },
     /// The remote has the commit.
     Pushed,
-    /// The branch has commits of others, on the remote or, without one, in the user's repository. It
-    /// was not moved.
+    /// The branch has other people's commits, on the remote or, without a remote, in the user's
+    /// repository. It was not moved.
     BranchMoved {
         /// The tip of the other branch; `None` if it was deleted.
         remote_head: Option<CommitSha>,
     },
-    /// The branch contains both, or nothing was to be merged.
+    /// The branch contains both sides, or there was nothing to merge.
     Integrated {
         /// The branch's tip after the integration.
         head_sha: CommitSha,
         /// The new base of the work; `None` if it is unknown and stays as it was.
         base_sha: Option<CommitSha>,
-        /// Its commits since then, oldest first.
+        /// The branch's commits since that base, oldest first.
         commits: Vec<CommitSummary>,
         /// Warnings to show to the user.
         warnings: Vec<String>,
@@ -357,7 +356,7 @@ pub enum EffectResult {
         head_sha: CommitSha,
         /// The new base of the work; `None` if it is unknown and stays as it was.
         base_sha: Option<CommitSha>,
-        /// Its commits since then, oldest first.
+        /// The branch's commits since that base, oldest first.
         commits: Vec<CommitSummary>,
         /// The saved commits.
         kept: Option<KeptWork>,
@@ -392,41 +391,41 @@ pub enum EffectResult {
     Landed {
         /// The commit.
         sha: CommitSha,
-        /// What the forge made of the run's commits.
+        /// The form in which the forge merged the run's commits.
         made: LandedAs,
-        /// The report on it, where its tree is not the one that was verified.
+        /// The report on the landed commit, if its tree is not the verified one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         report: Option<Box<Verification>>,
-        /// Comments that nobody had heard when it was merged.
+        /// Comments that drive had not read before the merge.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unread: Vec<Comment>,
-        /// Requests for changes that nobody had heard when it was merged.
+        /// Requests for changes that drive had not read before the merge.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         objections: Vec<Objected>,
-        /// Why that is not known.
+        /// Why unread comments could not be determined.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         missing: Option<String>,
     },
-    /// The forge did it.
+    /// The forge performed the action.
     OnForge {
         /// The forge's answer.
         answer: ForgeAnswer,
     },
-    /// The line has it.
+    /// The action on the line was performed.
     OnLine {
         /// The answer.
         answer: LineAnswer,
     },
     /// The other run has the message in its journal.
     Delivered,
-    /// The person was told, or nobody wants to be.
+    /// The person was notified, or wants no notifications.
     Notified,
     /// The sandbox is gone.
     SandboxRemoved {
         /// The saved work.
         kept: Option<KeptWork>,
-        /// Commits that stay on the run's branch and were not reported before, of an agent that failed
-        /// or was stopped.
+        /// Commits that stay on the run's branch and were not reported before, because their agent
+        /// failed or was stopped.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         branch: Option<BranchTip>,
     },

@@ -1,4 +1,4 @@
-//! One comment in the ledger: its words, its state and how it was dealt with.
+//! One comment in the ledger: its text, its state and how it was handled.
 
 use super::comment_answer::{Answer, FixerResult};
 use super::remark::ReviewOf;
@@ -10,7 +10,7 @@ use crate::ids::{CommentId, CommitSha};
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// How much of a comment stays once it was answered: enough to recognise it in a list.
+/// How many characters of an answered comment are stored: enough to recognise it in a list.
 pub(super) const REMEMBERED_CHARS: usize = 200;
 /// How many characters of one comment a fixer gets.
 pub(super) const LONGEST_BODY: usize = 32 * 1024;
@@ -19,46 +19,46 @@ pub(super) const LONGEST_BODY: usize = 32 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
-    /// Which comment, in which version.
+    /// The comment and its version.
     pub key: CommentVersion,
-    /// Who wrote it.
+    /// The author.
     pub author: String,
     /// The file it is about.
     pub path: Option<String>,
     /// The line it is about.
     pub line: Option<u64>,
-    /// Where it was written.
+    /// Where on the diff it was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<LineOrigin>,
-    /// The comment that began its thread on a line.
+    /// The comment that began its thread, for comments on a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<CommentId>,
-    /// The commit it was given on.
+    /// The commit that the comment was written on.
     pub commit: Option<CommitSha>,
     /// A link for people.
     pub url: Option<String>,
-    /// Its text; only the beginning once it is answered.
+    /// The text; only its beginning once the comment is answered.
     pub body: String,
-    /// When it was seen.
+    /// When drive first read it.
     pub seen_at: Timestamp,
-    /// When it was last changed, by the forge's clock; `None` for what drive posted.
+    /// When it was last edited, by the forge's clock; `None` for what drive posted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_at: Option<Timestamp>,
-    /// Whether its author was told what it waits for.
+    /// Whether a reply told its author what it waits for.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub told: bool,
     /// How often a fixer got it.
     pub tries: u32,
-    /// From which review it is; `None` for what a person wrote.
+    /// The review it belongs to; `None` for a person's comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewOf>,
-    /// The findings that it lists; none where it is about one thing.
+    /// The findings that it lists; empty if it is about one thing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
     /// The comments whose questions it answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<CommentVersion>,
-    /// How far the comment is.
+    /// The state of the comment.
     pub life: Life,
 }
 
@@ -70,9 +70,9 @@ pub struct Part {
     pub file: Option<String>,
     /// The line it is about.
     pub line: Option<u64>,
-    /// The finding; only the beginning once it is answered.
+    /// The finding's text; only its beginning once it is answered.
     pub body: String,
-    /// How it was dealt with.
+    /// The fixer's answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
 }
@@ -85,22 +85,22 @@ pub enum Life {
     Seen,
     /// A fixer has it.
     Dispatched {
-        /// In which round.
+        /// The fixer round.
         round: u32,
     },
     /// The fix is published; the reply is due.
     Pushed {
-        /// How it was dealt with.
+        /// The fixer's answer.
         answer: Answer,
     },
     /// The reply is posted.
     Replied {
-        /// How it was dealt with.
+        /// The fixer's answer.
         answer: Answer,
         /// The reply, if its id is known.
         reply: Option<CommentRef>,
     },
-    /// The reply is posted, and asks something back. A later comment answers it.
+    /// The reply is posted and asks its author a question. A later comment answers it.
     Asked {
         /// The question.
         answer: Answer,
@@ -112,14 +112,14 @@ pub enum Life {
         /// The reason.
         why: String,
     },
-    /// No fixer gets it: no review is left after it, or one declined it and its reviewer insists. A
+    /// No fixer gets it: no review follows it, or a fixer declined it and its reviewer insists. A
     /// person decides.
     Left,
-    /// It was edited before anybody took it up; the newer version counts.
+    /// It was edited before a fixer got it; the newer version counts.
     Superseded,
-    /// A person put it aside before anybody took it up.
+    /// A person resolved, minimised or dismissed it before a fixer got it.
     Withdrawn {
-        /// Why the comment needs no answer any more.
+        /// Why the comment no longer needs an answer.
         how: Aside,
     },
 }
@@ -150,14 +150,14 @@ impl Entry {
         })
     }
 
-    /// When these words were written, as far as is known.
+    /// When this text was written, as far as known.
     pub(super) fn changed_at(&self) -> Timestamp {
         let edited_at = self.edited_at.or_else(|| self.key.words.edited_at());
         edited_at.unwrap_or(self.seen_at)
     }
 
-    /// Whether another version of the same comment says the same. An earlier journal kept the time of
-    /// the edit, and of long texts only the beginning.
+    /// Whether both entries are the same version, or versions with the same text. Earlier journals
+    /// stored the time of the edit, and only the beginning of long texts.
     pub(super) fn has_words_of(&self, other: &Entry) -> bool {
         let is_old = self.key.words.edited_at().is_some();
         let is_cut = self.body.chars().count() >= REMEMBERED_CHARS;
@@ -170,30 +170,30 @@ impl Entry {
                         && other.body.starts_with(&self.body))
     }
 
-    /// The name under which a fixer answers it, unique over all surfaces.
+    /// The name under which a fixer answers it, unique across all surfaces.
     pub fn id(&self) -> String {
         format!("{}-{}", surface_name(self.key.surface), self.key.id)
     }
 
-    /// The name under which a fixer answers one of the findings that it lists.
+    /// The name under which a fixer answers one of its findings.
     pub fn part_id(&self, place: usize) -> String {
         format!("{}.{}", self.id(), place + 1)
     }
 
-    /// The key that our reply to this version carries, so that it is found again.
+    /// The idempotency key of our reply to this version.
     pub fn reply_key(&self) -> String {
         reply_key(&self.key)
     }
 }
 
-/// The name of the one reply that a version of a comment gets.
+/// The idempotency key of the one reply that a version of a comment gets.
 pub fn reply_key(key: &CommentVersion) -> String {
     let surface = surface_name(key.surface);
     format!("reply/{surface}-{}-{}", key.id, key.words.as_str())
 }
 
 impl Life {
-    /// The answer to post.
+    /// The answer that is to be posted.
     pub(in crate::run) fn pushed(&self) -> Option<&Answer> {
         if let Life::Pushed { answer } = self {
             return Some(answer);
@@ -246,7 +246,7 @@ impl Life {
     }
 }
 
-/// The comment that began the thread of this one; `None` where there are no threads.
+/// The comment that began the thread of this one; `None` for comments without threads.
 pub(in crate::run) fn thread_of(
     comment: CommentRef,
     in_reply_to: Option<CommentId>,
@@ -263,7 +263,7 @@ fn surface_name(surface: Surface) -> &'static str {
     }
 }
 
-/// Whether a text asks for anything. The marker that ends a review does not.
+/// Whether a text asks for anything. The marker that completes a review does not.
 pub fn is_actionable(body: &str) -> bool {
     let rest = body.replace(REVIEW_COMPLETE, "");
     !rest.trim().is_empty()

@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Something that happened. The journal is the list of these.
+/// Something that happened. The journal is a list of events.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "event")]
 pub enum Event {
@@ -20,14 +20,14 @@ pub enum Event {
         /// The request.
         request: Box<Request>,
     },
-    /// A process was started for an effect. Journaled before the process executes anything.
+    /// A process was started for an effect. The event is journaled before the process executes anything.
     ProcessStarted {
         /// The effect.
         key: EffectKey,
         /// The process.
         identity: ProcessIdentity,
     },
-    /// A note while an effect is performed.
+    /// A note about an effect that is being performed.
     Noted {
         /// The effect.
         key: EffectKey,
@@ -41,7 +41,7 @@ pub enum Event {
         /// The effect's result.
         result: EffectResult,
     },
-    /// A timer is due.
+    /// A timer fired.
     Woken {
         /// The timer.
         timer: Timer,
@@ -58,9 +58,9 @@ pub enum Event {
         /// The child's report.
         report: Box<ChildReport>,
     },
-    /// A person or a signal asked for a stop.
+    /// A person or a signal requested a stop.
     CancelAsked,
-    /// A later command found that the owner of the run is dead.
+    /// A later command found that the run's owner is dead.
     OwnerLost,
     /// A person continues a run that was stopped, lost its owner or used up its budget.
     Resumed {
@@ -68,21 +68,21 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         granted: Option<Budget>,
     },
-    /// A person gives a run that has ended more to do, on its branch and its pull request.
+    /// A person gave an ended run more to do, on its branch and its pull request.
     Continued {
-        /// The task, as it was given.
+        /// The new task, as given.
         task: String,
     },
-    /// The checkout of the run is gone; the repository is found elsewhere.
+    /// The run's checkout is gone, and the repository was found elsewhere.
     Relocated {
-        /// The checkout, or the repository itself where it has none.
+        /// The checkout, or the repository itself if the run has no checkout.
         repo: PathBuf,
         /// The git folder that all checkouts share.
         git_dir: PathBuf,
     },
 }
 
-/// A note about an agent or its work, for people.
+/// A note for people about an agent or its work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "note")]
 pub enum Note {
@@ -110,24 +110,24 @@ pub enum Note {
         /// The command line, without secrets.
         line: String,
     },
-    /// Usage so far, which counts if the owner dies before the agent ends.
+    /// Usage so far. It counts if the owner dies before the agent ends.
     Used {
         /// The usage.
         spent: Spent,
     },
-    /// The steering files that the branch of the run changes now.
+    /// The steering files that the run's branch changes now.
     Steering {
         /// Their paths.
         files: Vec<String>,
     },
-    /// Which layers of isolation held an agent, and which were missing.
+    /// The layers of isolation that an agent ran under, and the missing ones.
     Isolation {
         /// Every layer.
         layers: Vec<Layer>,
     },
-    /// A write waits for its turn: the forge takes only so many.
+    /// A write waits because the forge limits the rate of writes.
     ForgeLimit {
-        /// When its turn comes.
+        /// When the write may be sent.
         until: Timestamp,
     },
     /// A warning.

@@ -6,13 +6,13 @@ use crate::ids::CommitSha;
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-/// An action on a pull request. Repeating one finds what is already there.
+/// An action on a pull request. Repeating one finds its earlier result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "act")]
 pub enum ForgeAct {
-    /// Read the state of the pull request and what people wrote.
+    /// Read the state of the pull request and people's comments.
     Poll {
-        /// From when on, by the forge's clock; `None` is from the beginning.
+        /// The time to read from, by the forge's clock; `None` reads from the beginning.
         since: Option<Timestamp>,
         /// Whether to read the current approvals even if nothing new was written.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -40,7 +40,7 @@ pub enum ForgeAct {
         /// The text.
         body: String,
     },
-    /// Post the comment that sums up the reviews, or bring it up to date.
+    /// Post or update the comment that sums up the reviews.
     Summarize {
         /// The text.
         body: String,
@@ -88,7 +88,7 @@ pub enum ForgeAct {
 }
 
 impl ForgeAct {
-    /// The first part of its key.
+    /// The first part of the effect's key.
     pub fn name(&self) -> &'static str {
         match self {
             ForgeAct::Poll { .. } => "poll",
@@ -110,11 +110,11 @@ impl ForgeAct {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifiedAgainst {
-    /// The branch.
+    /// The base branch.
     pub base: BranchAt,
-    /// The commit it was at.
+    /// The base commit.
     pub sha: CommitSha,
-    /// The protected files of the change, which a person must have approved.
+    /// The protected files that the change touches; a person must have approved them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protected: Vec<String>,
 }
@@ -127,12 +127,12 @@ pub struct LineRemark {
     pub path: String,
     /// Line in the new version of the file; the last one of several.
     pub line: u64,
-    /// The first line, where it is about several.
+    /// The first line, if the remark covers several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_line: Option<u64>,
     /// The remark's text, in Markdown.
     pub body: String,
-    /// The block of its text that people may apply as a change. In other blocks nothing is offered.
+    /// The code block of its text that people may apply as a change. Other code blocks are not offered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
 }
@@ -158,27 +158,27 @@ pub enum ForgeAnswer {
         /// The comment.
         comment: CommentRef,
     },
-    /// It is merged.
+    /// The pull request is merged.
     Merged {
-        /// The commit on the base, where the forge says.
+        /// The commit on the base, if the forge reports it.
         sha: Option<CommitSha>,
     },
-    /// It is not merged.
+    /// The pull request was not merged.
     NotMerged {
         /// The reason.
         reason: String,
     },
-    /// It is not merged: its base moved after the verification.
+    /// The pull request was not merged: its base moved after the verification.
     BaseMoved,
-    /// It is not merged: people wrote something that the run has not heard yet, or something stands
-    /// against it.
+    /// The pull request was not merged: people wrote something that the run has not read yet, or an
+    /// objection stands.
     Unheard {
-        /// The reading right before the merge.
+        /// The poll made right before the merge.
         poll: Box<PollResult>,
     },
-    /// It is not merged yet: it waits in the forge's merge queue.
+    /// The pull request is not merged yet: it waits in the forge's merge queue.
     Queued,
-    /// It is done.
+    /// The action is done.
     Done,
 }
 
@@ -191,18 +191,18 @@ pub struct PollResult {
     /// Its head; `None` if unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<CommitSha>,
-    /// The commit that its merge left on the base, where it is merged and the forge says so.
+    /// The commit that the merge left on the base, if the pull request is merged and the forge reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged_sha: Option<CommitSha>,
     /// Comments of trusted authors.
     pub comments: Vec<Comment>,
-    /// The current approvals of trusted authors; `None` if they were not asked for.
+    /// The current approvals of trusted authors; `None` if they were not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approvals: Option<Vec<Approved>>,
-    /// The requests for changes by trusted authors that stand; `None` if they were not asked for.
+    /// The standing requests for changes of trusted authors; `None` if they were not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objections: Option<Vec<Objected>>,
-    /// The checks of the commit that was asked for.
+    /// The checks of the requested commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks: Option<Checks>,
     /// Why the token cannot read the checks.
@@ -211,12 +211,12 @@ pub struct PollResult {
     /// Whether the commit that was given to the merge queue still waits there; `None` if none was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued: Option<bool>,
-    /// The part that could not be read or judged.
+    /// What could not be read or judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<String>,
-    /// Comments of other authors: shown, and ignored.
+    /// Comments of other authors, which are listed but not acted on.
     pub ignored: Vec<IgnoredComment>,
-    /// The idempotency keys of this run's own replies that were found.
+    /// The idempotency keys of this run's own replies that the poll found.
     pub answered: Vec<String>,
     /// Where the next poll starts.
     pub next: Option<Timestamp>,

@@ -8,18 +8,18 @@ pub const EVENT_FORMAT: u32 = 1;
 /// The version of a written state.
 pub const STATE_FORMAT: u32 = 1;
 
-/// Something written by another version, or damaged.
+/// Stored text of a newer version, or damaged text.
 #[derive(Debug, thiserror::Error)]
 pub enum UnreadableFormat {
-    /// Written by a newer drive.
+    /// A newer drive wrote it.
     #[error("it has format {found}; this drive supports up to {known}")]
     Newer {
         /// The format version of the journal.
         found: u32,
-        /// The newest known here.
+        /// The newest version that this drive knows.
         known: u32,
     },
-    /// Not what its version says.
+    /// The text does not match the format of its version.
     #[error("it is not valid format {format}")]
     Damaged {
         /// The version it claims.
@@ -30,22 +30,22 @@ pub enum UnreadableFormat {
     },
 }
 
-/// An event as text. Fails only on a path that is not UTF-8.
+/// Writes an event as text. Fails only on a path that is not UTF-8.
 pub fn write_event(event: &Event) -> Result<String, serde_json::Error> {
     serde_json::to_string(event)
 }
 
-/// An event from text.
+/// Reads an event from text.
 pub fn read_event(format: u32, text: &str) -> Result<Event, UnreadableFormat> {
     read(format, EVENT_FORMAT, text)
 }
 
-/// A state as text. Fails only on a path that is not UTF-8.
+/// Writes a state as text. Fails only on a path that is not UTF-8.
 pub fn write_run(run: &Run) -> Result<String, serde_json::Error> {
     serde_json::to_string(run)
 }
 
-/// A state from text.
+/// Reads a state from text.
 pub fn read_run(format: u32, text: &str) -> Result<Run, UnreadableFormat> {
     read(format, STATE_FORMAT, text)
 }

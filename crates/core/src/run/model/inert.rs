@@ -1,5 +1,5 @@
-//! The texts of effects, inert: every effect passes here when it is decided, so no flow can post or
-//! commit what an agent wrote as it is.
+//! Makes the texts of effects inert. Every effect passes here when it is decided, so no flow can
+//! post or commit an agent's text unchanged.
 
 use super::effect::Effect;
 use super::forge_act::ForgeAct;
@@ -8,7 +8,8 @@ use crate::forge::inert::{Said, description, markdown, plain, with_suggestion};
 use crate::forge::part::unmarked;
 
 impl Effect {
-    /// The effect with texts that do nothing on the forge, except what a person wrote in the task.
+    /// Neutralises texts that would act on the forge, such as mentions, except those that a person
+    /// wrote in the task.
     pub(super) fn inert(mut self, said: &Said) -> Self {
         match &mut self {
             Effect::CommitWork { message, .. } => *message = plain(message, said),
@@ -74,7 +75,8 @@ impl ForgeAct {
     }
 }
 
-/// Only a description has drive's part: elsewhere its mark would open a comment and hide what follows.
+/// Removes drive's marks from a post. Only a description has a part of drive's own: elsewhere its
+/// mark would open an HTML comment and hide the text after it.
 fn post(body: &str, said: &Said) -> String {
     markdown(&unmarked(body), said)
 }

@@ -25,7 +25,7 @@ pub struct AgentJob {
     pub domain: Option<String>,
     /// The prompt.
     pub prompt: String,
-    /// The same as data, for `command` agents.
+    /// The prompt's contents as data, for `command` agents.
     pub input: JobInput,
     /// The model; `None` for the agent's default.
     pub model: Option<String>,
@@ -35,7 +35,7 @@ pub struct AgentJob {
     pub total: Duration,
     /// The agent's limits on tokens and cost.
     pub budget: Budget,
-    /// Most permission requests.
+    /// The maximum number of permission requests.
     pub max_escalations: u32,
     /// Files that it may not write, relative to the sandbox.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -132,9 +132,9 @@ pub struct JobComment {
     pub author: String,
     /// The file it is about.
     pub file: Option<String>,
-    /// The line it is about; null if it is gone.
+    /// The line that it is about; null if the line was removed.
     pub line: Option<u64>,
-    /// Where it was written, if that line is gone or the branch has moved on.
+    /// The place where it was written, if that line was removed or the branch has moved on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<LineOrigin>,
     /// The comment's text, as its author wrote it.

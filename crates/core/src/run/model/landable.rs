@@ -3,11 +3,11 @@
 use crate::ids::CommitSha;
 use serde::{Deserialize, Serialize};
 
-/// How far the commits of a task are from landing.
+/// How near the commits of a task are to landing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "landable")]
 pub enum Landable {
-    /// They are made, reviewed or mended.
+    /// They are being made, reviewed or fixed.
     #[default]
     NotYet,
     /// Only a person's approval is missing.

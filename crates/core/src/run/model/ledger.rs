@@ -1,8 +1,8 @@
 //! The comment ledger: every comment of a trusted author and its state.
 //!
-//! A comment lives as seen → dispatched → pushed → replied. Its key holds its words, so other words
-//! make it a new comment: one that was not dispatched yet is replaced by its newer version, one that
-//! was is answered again. One that was only touched is not.
+//! A comment lives as seen → dispatched → pushed → replied. Its key contains its text, so an edited text is a
+//! new version. A version that was not dispatched yet is replaced by the newer one; after a dispatch, the
+//! newer version is answered as well. A new date without a new text changes nothing.
 
 use super::comment_answer::{Answer, FixerResult};
 use super::entry::{Entry, Life, REMEMBERED_CHARS};
@@ -15,18 +15,19 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How often one comment is given to a fixer that fails.
 pub(in crate::run) const MOST_TRIES: u32 = 3;
 
-/// Every comment that counts, by its version. It is written as the list of its entries.
+/// All comments that count, by version. Stored as the list of entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     entries: BTreeMap<CommentVersion, Entry>,
-    /// The open ones, so that an event costs the same however many comments were answered before.
+    /// The keys of open entries, so that the cost of an event does not grow with the number of
+    /// answered comments.
     open: BTreeSet<CommentVersion>,
 }
 
 impl Ledger {
-    /// Takes up an entry, unless its words are known. Words that are dated before known ones were
-    /// overtaken. A whole reading that still shows them, with no other words waiting, shows what stands:
-    /// the forge's clock was set back.
+    /// Takes up an entry, unless its text is known. A text that is dated before a known one is
+    /// outdated, except when a whole reading still shows it and no other version waits: then the
+    /// forge's clock was set back, and the text is current.
     pub(in crate::run) fn insert(&mut self, mut entry: Entry, is_whole: bool) -> bool {
         let comment = entry.key.comment();
         let is_new = self.is_news(&entry, is_whole);
@@ -39,7 +40,7 @@ impl Ledger {
             self.supersede(comment, known.as_ref());
         }
         if is_new {
-            // They stand, so nothing that is known is later.
+            // The text is current, so no known version may be dated later.
             let known = self.versions(comment).map(Entry::changed_at).max();
             if known.is_some_and(|known| known > entry.changed_at()) {
                 entry.edited_at = known;
@@ -49,7 +50,7 @@ impl Ledger {
         is_new
     }
 
-    /// Whether an entry would be taken up.
+    /// Whether `insert` would take up an entry.
     pub fn is_news(&self, entry: &Entry, is_whole: bool) -> bool {
         match self.known(entry).map(|known| &known.life) {
             Some(Life::Superseded) => self.is_last(entry),
@@ -67,7 +68,8 @@ impl Ledger {
         }
     }
 
-    /// Whether no later words are known, or a whole reading shows these and no others wait.
+    /// Whether the text is current: no later version is known, or a whole reading shows this one
+    /// and none is open.
     fn stands(&self, entry: &Entry, is_whole: bool) -> bool {
         let comment = entry.key.comment();
         let is_later = |known: &Entry| known.changed_at() > entry.changed_at();
@@ -75,21 +77,22 @@ impl Ledger {
             || is_whole && !self.versions(comment).any(|known| known.life.is_open())
     }
 
-    /// The version of a comment that says the same.
+    /// The known version with the same text.
     fn known(&self, entry: &Entry) -> Option<&Entry> {
         let mut versions = self.versions(entry.key.comment());
         versions.find(|known| known.has_words_of(entry))
     }
 
-    /// Whether an entry is dated after every known version of its comment. Other words of the same
-    /// second are later: they were not there before.
+    /// Whether an entry is dated after every known version of its comment. A different text with
+    /// the same date counts as later, because it was not there before.
     fn is_last(&self, entry: &Entry) -> bool {
         let (at, is_known) = (entry.changed_at(), self.known(entry).is_some());
         let mut versions = self.versions(entry.key.comment());
         versions.all(|known| known.changed_at() < at || !is_known && known.changed_at() == at)
     }
 
-    /// Words that ask for nothing replaced what waits of a comment, unless newer ones are known.
+    /// Drops what waits of a comment, because its new text asks for nothing. Does nothing if a
+    /// newer version is known.
     pub(in crate::run) fn take_back(&mut self, comment: CommentRef, at: Timestamp) {
         let is_later = |known: &Entry| known.changed_at() > at;
         if !self.versions(comment).any(is_later) {
@@ -97,7 +100,7 @@ impl Ledger {
         }
     }
 
-    /// The same but for this version.
+    /// Marks all waiting versions of a comment as superseded, except this one.
     fn supersede(&mut self, comment: CommentRef, but: Option<&CommentVersion>) {
         let waiting = self
             .versions(comment)
@@ -108,7 +111,7 @@ impl Ledger {
         }
     }
 
-    /// A person put a comment aside: what waits of it is not worked on.
+    /// Drops what waits of a comment that a person put aside.
     pub(in crate::run) fn withdraw(&mut self, comment: CommentRef, how: Aside) {
         let waiting = self
             .versions(comment)
@@ -124,13 +127,14 @@ impl Ledger {
         }
     }
 
-    /// The comments whose authors were asked something back and have not answered.
+    /// The comments whose authors were asked a question and have not answered.
     pub fn questions(&self) -> impl Iterator<Item = &Entry> {
         self.open()
             .filter(|entry| matches!(entry.life, Life::Asked { .. }))
     }
 
-    /// A comment answers the questions of its thread; without threads, those to its author.
+    /// Marks the questions that a comment answers as answered: those of its thread or, without
+    /// threads, those to its author.
     pub(in crate::run) fn answer_questions(&mut self, key: &CommentVersion) {
         let Some(entry) = self.entries.get(key) else {
             return;
@@ -150,7 +154,7 @@ impl Ledger {
         }
     }
 
-    /// A question needs no answer any more.
+    /// Closes a question.
     fn settle(&mut self, key: &CommentVersion) {
         let life = self.entries.get(key).map(|entry| entry.life.clone());
         if let Some(Life::Asked { answer, reply }) = life {
@@ -173,23 +177,23 @@ impl Ledger {
             .take_while(move |entry| entry.key.comment() == comment)
     }
 
-    /// All of them, by surface and id.
+    /// All entries, by surface and id.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values()
     }
 
-    /// One of them.
+    /// The entry of one version.
     pub fn get(&self, key: &CommentVersion) -> Option<&Entry> {
         self.entries.get(key)
     }
 
-    /// Those that wait for a fixer or have one, whose author waits for an answer, or that a person has
-    /// to decide.
+    /// The entries that wait for a fixer, are with one, wait for their author's answer, or wait for
+    /// a person's decision.
     pub fn open(&self) -> impl Iterator<Item = &Entry> {
         self.open.iter().filter_map(|key| self.entries.get(key))
     }
 
-    /// A comment of a person whose last words are answered, but not fixed.
+    /// A person's comment that was answered but not fixed.
     pub(in crate::run) fn unfixed(&self) -> Option<&Entry> {
         let is_unfixed = |entry: &&Entry| match entry.life.action() {
             Some(
@@ -208,14 +212,14 @@ impl Ledger {
         entries.find(|entry| is_unfixed(entry) && is_last(entry))
     }
 
-    /// Whether drive resolved a thread: one of its comments was answered as fixed.
+    /// Whether drive resolved a thread, because one of its comments was fixed.
     pub(in crate::run) fn is_resolved(&self, thread: Option<CommentId>) -> bool {
         let is_fixed = |entry: &Entry| entry.life.action() == Some(FixerResult::Fixed);
         let mut entries = self.entries.values();
         thread.is_some() && entries.any(|entry| entry.thread == thread && is_fixed(entry))
     }
 
-    /// Whether one waits for a fixer.
+    /// Whether an entry waits for a fixer.
     pub fn has_waiting(&self) -> bool {
         self.open().any(|entry| entry.life == Life::Seen)
     }
@@ -230,7 +234,7 @@ impl Ledger {
         }
     }
 
-    /// Gives the oldest waiting comments to a fixer, at most so many.
+    /// Gives the oldest waiting comments to a fixer, up to `most`.
     pub(in crate::run) fn dispatch(&mut self, round: u32, most: usize) -> Vec<CommentVersion> {
         let mut waiting: Vec<&Entry> = self
             .open()
@@ -246,22 +250,21 @@ impl Ledger {
         batch
     }
 
-    /// Its author was told what it waits for.
+    /// Records that a reply told the author what the comment waits for.
     pub(in crate::run) fn tell(&mut self, key: &CommentVersion) {
         if let Some(entry) = self.entries.get_mut(key) {
             entry.told = true;
         }
     }
 
-    /// The last try did not count: the fixer's model was away.
+    /// Takes back the last try, which does not count because the fixer's model was away.
     pub(in crate::run) fn untry(&mut self, key: &CommentVersion) {
         if let Some(entry) = self.entries.get_mut(key) {
             entry.tries = entry.tries.saturating_sub(1);
         }
     }
 
-    /// Gives one back that a fixer failed with. Where it was edited meanwhile, the newer version
-    /// counts.
+    /// Gives back a comment after its fixer failed. If it was edited meanwhile, the newer version counts.
     pub(in crate::run) fn give_back(&mut self, key: &CommentVersion, life: Life) {
         let changed_at = self.entries.get(key).map(Entry::changed_at);
         let is_edited = self
@@ -270,7 +273,7 @@ impl Ledger {
         self.set(key, if is_edited { Life::Superseded } else { life });
     }
 
-    /// Moves one on. What was dealt with needs only the beginning of its text.
+    /// Changes the state of an entry. A closed entry keeps only the beginning of its text.
     pub(in crate::run) fn set(&mut self, key: &CommentVersion, life: Life) {
         if let Some(entry) = self.entries.get_mut(key) {
             if life.is_open() {
@@ -287,7 +290,7 @@ impl Ledger {
         }
     }
 
-    /// Enters how each of the findings in a comment was dealt with.
+    /// Records the answer to each finding of a comment.
     pub(in crate::run) fn answer_parts(&mut self, key: &CommentVersion, answers: Vec<Answer>) {
         let parts = self.entries.get_mut(key).map(|entry| &mut entry.parts);
         for (part, answer) in parts.into_iter().flatten().zip(answers) {
@@ -295,7 +298,7 @@ impl Ledger {
         }
     }
 
-    /// One of our replies shows that a comment was answered before this ledger knew it.
+    /// Marks a comment as answered, because one of our replies was found that this ledger did not know.
     pub(in crate::run) fn mark_answered(&mut self, key: &str) {
         let found = self
             .open()

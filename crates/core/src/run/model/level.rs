@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Level {
-    /// Every task landed, as a verified tree.
+    /// Every task landed as part of a verified tree.
     Basic,
-    /// Every entry that a program checks is proven as well.
+    /// In addition, every entry that a program checks is proven.
     #[default]
     Functional,
     /// Every entry has evidence.

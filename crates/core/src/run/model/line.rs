@@ -6,18 +6,18 @@ use crate::ids::{CommitSha, PrNumber, RunId, TaskId, TreeSha};
 use crate::verify::Verification;
 use serde::{Deserialize, Serialize};
 
-/// Something to do with the line.
+/// An action on the line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "act")]
 pub enum LineAct {
-    /// Make the branch, here and on its remote. Making it again finds it there.
+    /// Create the branch, here and on its remote. A repetition finds it.
     BeginLine {
         /// The branch.
         line: BranchAt,
         /// The commit it begins at.
         at: CommitSha,
     },
-    /// Merge commits one on another onto a commit. No branch is touched.
+    /// Merge commits, one after another, onto a commit. No branch is moved.
     Assemble {
         /// The commit.
         onto: CommitSha,
@@ -32,26 +32,27 @@ pub enum LineAct {
         commit: CommitSha,
         /// The tree of that commit.
         tree: TreeSha,
-        /// The commit whose rules count. What landed before may have changed those of the branch.
+        /// The commit whose verification rules apply. Tasks that landed may have changed the rules
+        /// on the branch.
         rules: CommitSha,
     },
-    /// Move the branch forward to a verified commit, if it still is where it was.
+    /// Move the branch forward to a verified commit, if it still is at the expected one.
     Land {
         /// The branch.
         line: BranchAt,
-        /// Where it is expected.
+        /// The expected tip.
         from: CommitSha,
         /// The verified commit.
         commit: CommitSha,
         /// The tree of that commit.
         tree: TreeSha,
-        /// The pull requests of the tasks in it: right before the branch moves, each is read once more.
+        /// The pull requests of its tasks, each of which is read once more right before the branch moves.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         offers: Vec<Offer>,
     },
-    /// Run what the plan says must be true of a commit.
+    /// Run the plan's checks on a commit.
     CheckContract {
-        /// The commit whose rules hold for the isolation.
+        /// The commit whose isolation rules apply.
         base: CommitSha,
         /// The commit.
         commit: CommitSha,
@@ -72,7 +73,7 @@ pub struct CarOrder {
     pub head: CommitSha,
 }
 
-/// A commit that the run of a task offers on a pull request of its own.
+/// A commit that the run of a task offers on its own pull request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Offer {
@@ -98,7 +99,7 @@ pub struct HeldTask {
     pub why: String,
 }
 
-/// One entry of a plan that a program checks.
+/// A check of the plan, or of a validator, that a program runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContractCheck {
@@ -106,34 +107,34 @@ pub struct ContractCheck {
     pub task: TaskId,
     /// The entry's id within its task.
     pub id: String,
-    /// What it shows.
+    /// The purpose of the check.
     pub shows: Shows,
     /// The command.
     pub command: Vec<String>,
-    /// The exit code that is expected.
+    /// The expected exit code.
     pub exit: i32,
     /// Text that the output must contain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contains: Option<String>,
 }
 
-/// What a check shows.
+/// The purpose of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Shows {
-    /// An acceptance entry, in the words of the plan.
+    /// It proves an acceptance entry, whose text in the plan this is.
     Criterion(String),
-    /// What a validator claims.
+    /// It tests a validator's claim.
     Claim,
 }
 
 impl ContractCheck {
-    /// Whether it checks what a validator claims.
+    /// Whether it tests a validator's claim.
     pub fn is_claim(&self) -> bool {
         self.shows == Shows::Claim
     }
 
-    /// The acceptance entry, in the words of the plan.
+    /// The text of the acceptance entry in the plan.
     pub fn criterion(&self) -> Option<&str> {
         match &self.shows {
             Shows::Criterion(text) => Some(text),
@@ -152,16 +153,16 @@ pub struct Receipt {
     pub id: String,
     /// Whether the criterion is met.
     pub result: ReceiptResult,
-    /// The exit code; `None` where the command did not exit by itself.
+    /// The exit code; `None` if a signal or a limit ended the command.
     pub exit: Option<i32>,
     /// The end of its output.
     pub output: String,
-    /// How long it took.
+    /// The duration of the command.
     pub duration_ms: u64,
     /// Why it was not met, or not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Whether its command was tried. What comes before it, such as the compiler, can keep it from that.
+    /// Whether the command itself ran. An earlier failure, for example of the compiler, can prevent that.
     #[serde(default = "is_so", skip_serializing_if = "Clone::clone")]
     pub ran: bool,
 }
@@ -176,11 +177,11 @@ fn is_so() -> bool {
 pub enum ReceiptResult {
     /// The command ended as expected.
     Proven,
-    /// It did not.
+    /// The command did not end as expected.
     Failed,
-    /// It could not be run, or nothing shows it.
+    /// It could not be run, or there is no evidence.
     Unproven,
-    /// A validator judged that it is met, and named files that are there. No program showed it.
+    /// A validator judged that the entry is met, and named existing files. No program showed it.
     Judged,
 }
 
@@ -204,17 +205,17 @@ impl ReceiptResult {
     }
 }
 
-/// The result of an act.
+/// The result of an action on the line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "answer")]
 pub enum LineAnswer {
-    /// The branch is there.
+    /// The branch exists.
     LineBegun,
-    /// The merges are made.
+    /// The merges were made.
     Assembled {
-        /// One for each car that was merged, in order.
+        /// The merged cars, in order.
         cars: Vec<Coupled>,
-        /// The first car that could not be merged; those after it were not tried.
+        /// The first car that could not be merged; the ones after it were not tried.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conflict: Option<Conflict>,
     },
@@ -223,17 +224,17 @@ pub enum LineAnswer {
         /// The report.
         report: Box<Verification>,
     },
-    /// The branch is at the commit, and that has the verified tree.
+    /// The branch is at the commit, which has the verified tree.
     CarsLanded,
-    /// The branch is not where it was expected. It was not moved.
+    /// The branch is not at the expected commit. It was not moved.
     LineMoved {
-        /// Where it is; `None` where it is gone.
+        /// Its tip; `None` if the branch is gone.
         tip: Option<CommitSha>,
-        /// Whether it lost the commit that was expected.
+        /// Whether the branch no longer contains the expected commit.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_rewritten: bool,
     },
-    /// People or checks have something against these tasks. The branch was not moved.
+    /// People or checks object to these tasks. The branch was not moved.
     Unheard {
         /// The tasks, with their reasons.
         tasks: Vec<HeldTask>,
@@ -246,7 +247,7 @@ pub enum LineAnswer {
 }
 
 impl LineAct {
-    /// The first half of the key of the effect.
+    /// The first part of the effect's key.
     pub fn name(&self) -> &'static str {
         match self {
             LineAct::BeginLine { .. } => "beginLine",

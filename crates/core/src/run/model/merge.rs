@@ -5,13 +5,13 @@ use crate::ids::{BranchName, CommitSha, RemoteName, SandboxId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A branch, here or elsewhere.
+/// A branch of this repository or of a remote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BranchAt {
-    /// On which remote; `None` for this very repository.
+    /// The remote; `None` for this repository.
     pub remote: Option<RemoteName>,
-    /// Its name there.
+    /// The branch's name there.
     pub branch: BranchName,
 }
 
@@ -24,13 +24,13 @@ impl fmt::Display for BranchAt {
     }
 }
 
-/// When another branch is merged in.
+/// When to merge another branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum MergeWhen {
-    /// Whenever it holds something new.
+    /// Whenever it has new commits.
     Always,
-    /// Only if the two conflict.
+    /// Only if there are conflicts.
     Conflicting,
 }
 
@@ -38,16 +38,16 @@ pub enum MergeWhen {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Merge {
-    /// Into the branch of this sandbox.
+    /// The sandbox into whose branch it is merged.
     pub sandbox: SandboxId,
-    /// The branch that is merged.
+    /// The merged branch.
     pub from: BranchAt,
-    /// Whether a merge without conflicts is made as well.
+    /// Whether to merge when there is no conflict.
     pub when: MergeWhen,
     /// The commit that this run pushed last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<CommitSha>,
-    /// The branch that the pull request goes to.
+    /// The base branch of the pull request.
     pub base: Option<BranchAt>,
     /// How often an agent was asked to resolve the conflicts.
     pub rounds: u32,
@@ -59,9 +59,9 @@ pub struct Merge {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "step")]
 pub enum MergeStep {
-    /// git merges.
+    /// Git is merging.
     Merging,
-    /// An agent resolves its conflicts.
+    /// An agent resolves the conflicts.
     Resolving {
         /// The branch's tip before.
         ours: CommitSha,
@@ -75,14 +75,14 @@ pub enum MergeStep {
         /// The commit that is merged in.
         theirs: CommitSha,
     },
-    /// The agent was interrupted, its model is away, or the budget is spent: the sandbox is reset, and
-    /// the merge starts again.
+    /// The agent was interrupted, its model is away, or the budget is used up: the sandbox is
+    /// reset, and the merge starts again.
     Restarting,
-    /// A comment says that the budget is spent.
+    /// A comment is posted that says that the budget is used up.
     PostingLimit,
-    /// The merge is begun anew when the pause of the phase ends.
+    /// The merge starts again when the pause of the phase ends.
     Held,
-    /// The sandbox goes back to where it was before the merge.
+    /// The sandbox is being reset to its state before the merge.
     RollingBack {
         /// The reason.
         problem: Problem,

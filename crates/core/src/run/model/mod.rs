@@ -1,4 +1,4 @@
-//! Stored data of a run: what the journal and the state hold. No decisions are made here.
+//! Stored data of a run: the contents of the journal and of the state. No decisions are made here.
 
 mod ask;
 mod build;

@@ -1,4 +1,4 @@
-//! A notice: what a person is told at once, by a program of their own.
+//! A notice: a message that a program of the person's own delivers at once.
 
 use super::request::RunCommand;
 use crate::ids::{RunId, TaskId};
@@ -21,15 +21,15 @@ pub struct Notice {
     pub repo: PathBuf,
     /// One line for a headline.
     pub title: String,
-    /// The reason, or what is known besides.
+    /// The reason, or more details.
     pub reason: String,
-    /// The task of a cruise that it is about.
+    /// The task that it is about, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
     /// The command that helps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The pull request.
+    /// The address of the pull request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// When it happened.

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 pub struct Outcome {
     /// The status.
     pub status: OutcomeStatus,
-    /// Why, where it did not succeed.
+    /// The failure, if the run did not succeed.
     pub failure: Option<Problem>,
     /// When the run ended.
     pub ended_at: Timestamp,
@@ -25,9 +25,9 @@ pub struct Outcome {
 pub enum OutcomeStatus {
     /// The run did what it was started for.
     Succeeded,
-    /// Not done.
+    /// The run did not do what it was started for.
     Failed,
-    /// A time limit came first.
+    /// The run hit a time limit.
     TimedOut,
     /// A person stopped it.
     Cancelled,
@@ -88,7 +88,7 @@ impl Spent {
         }
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Spent) -> Spent {
         let cost = match (self.cost, other.cost) {
@@ -101,8 +101,8 @@ impl Spent {
         }
     }
 
-    /// Whether to journal it after `noted`: it grew by a tenth, or is the first of its kind. So a
-    /// crash hides at most a tenth of the usage.
+    /// Whether it is worth a new event: the usage grew by at least a tenth since `noted`, or is the
+    /// first. So a crash hides at most about a tenth of the usage.
     pub fn is_news_after(&self, noted: &Spent) -> bool {
         let grew = |now: u64, before: u64| now > before && now - before >= before / 10;
         let micros = |cost: Option<Cost>| cost.map_or(0, Cost::micro_usd);
@@ -115,12 +115,12 @@ impl Spent {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Work {
-    /// The branch, once it holds something.
+    /// The branch, once it has commits.
     pub branch: Option<BranchName>,
     /// The branch's tip, if there is a branch.
     pub head_sha: Option<CommitSha>,
-    /// The base of the work, if it is no longer the commit the run started from because the base
-    /// branch was merged in.
+    /// The base of the work, if the base branch was merged in and the base is no longer the commit
+    /// that the run started from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_sha: Option<CommitSha>,
     /// Its commits, oldest first.
@@ -152,7 +152,7 @@ pub struct BranchTip {
 pub struct CommitSummary {
     /// Its full hash.
     pub sha: CommitSha,
-    /// Its first line.
+    /// The first line of its message.
     pub subject: String,
 }
 
@@ -162,12 +162,12 @@ pub struct CommitSummary {
 pub struct Published {
     /// The pull request's number.
     pub number: PrNumber,
-    /// Where it is.
+    /// The URL of its page.
     pub url: String,
 }
 
 impl Published {
-    /// Whether the built-in local forge has it, which no browser can show.
+    /// Whether it is on the built-in local forge, which has no web pages.
     pub fn is_local(&self) -> bool {
         is_local_url(&self.url)
     }

@@ -1,4 +1,4 @@
-//! Reviewers that work side by side on one commit.
+//! A panel: reviewers that work on one commit at the same time.
 
 use crate::forge::inline::FileDiff;
 use crate::ids::{CommitSha, EffectKey};
@@ -6,28 +6,28 @@ use crate::review::Seat;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Reviewers that work side by side on one commit.
+/// Reviewers that work on one commit at the same time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Panel {
-    /// The diff they were given, or the first part of it.
+    /// The diff for the reviewers, or its first part.
     pub diff: String,
-    /// The other parts, for a reviewer each.
+    /// The other parts of the diff; each gets its own reviewer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<String>,
-    /// The commit that they saw last; `None` for the first review.
+    /// The commit of their last review; `None` for the first review.
     pub seen: Option<CommitSha>,
-    /// The changes since then.
+    /// The changes since that commit.
     pub since: String,
-    /// Lines of the whole diff that read like a reviewer's answer, whether the parts show them or not.
+    /// Lines of the whole diff that look like a reviewer's answer, whether the parts show them or not.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub quotes: String,
-    /// Which lines the whole diff shows.
+    /// The lines that the whole diff shows.
     pub lines: Vec<FileDiff>,
-    /// Whether it shows more lines than those.
+    /// Whether the diff shows more lines than those listed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
-    /// Who is at work.
+    /// The reviewers at work.
     pub at_work: BTreeMap<EffectKey, AtWork>,
     /// Why no further reviewer is started.
     pub halt: Option<Halt>,
@@ -39,14 +39,14 @@ impl Panel {
         1 + self.parts.len()
     }
 
-    /// What the reviewer of a part is shown.
+    /// The part of the diff that a reviewer gets.
     pub(in crate::run) fn part(&self, part: usize) -> &str {
         let other = part.checked_sub(1).and_then(|other| self.parts.get(other));
         other.unwrap_or(&self.diff)
     }
 
-    /// What can be quoted: all that reviewers are shown, and what reads like an answer in the rest of the
-    /// change. They can open its files.
+    /// All text that can be quoted: what reviewers see, and lines in the rest of the change that
+    /// look like an answer, because reviewers can open its files.
     pub(in crate::run) fn quotable(&self) -> String {
         let mut whole = self.diff.clone();
         let rest = [&self.since, &self.quotes];
@@ -62,19 +62,19 @@ pub struct AtWork {
     /// The review it gives.
     #[serde(flatten)]
     pub seat: Seat,
-    /// Which part of the change it sees, from 0.
+    /// The number of the diff part that it reviews, from 0.
     #[serde(default)]
     pub part: usize,
 }
 
-/// Why no further reviewer of a panel is started. Those at work end first.
+/// Why no further reviewer of a panel is started. The reviewers at work finish first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Halt {
-    /// A model is away, or a share of the budget was used up.
+    /// A model is away, or a share of the budget is used up.
     Held,
-    /// A person said that the review is complete: their comments come first.
+    /// A person said that the review is complete, so their comments are handled first.
     Completed,
-    /// Somebody moved the branch: what was reviewed is not the head any more.
+    /// Somebody moved the branch, so the reviewed commit is no longer the head.
     Overtaken,
 }

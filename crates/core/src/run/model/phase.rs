@@ -30,14 +30,14 @@ use crate::plan::{Plan, PlanErrors};
 use crate::review::{LastWord, Move};
 use serde::{Deserialize, Serialize};
 
-/// Where the plan of a cruise is, relative to the sandbox.
+/// The path of a cruise's plan, relative to the sandbox.
 pub const PLAN_PATH: &str = "plan.md";
 
 /// The state of a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Phase {
-    /// Which phase of a cruise; a team builds.
+    /// The phase's name in a cruise; a team is `building`.
     pub name: PhaseName,
     /// The worker's stage.
     pub stage: Stage,
@@ -45,30 +45,30 @@ pub struct Phase {
     pub title: String,
     /// The summary of the agent that made the first commit.
     pub summary: String,
-    /// The next step, once no comment waits.
+    /// The next step after all waiting comments are handled.
     pub next: Move,
-    /// Which reviews of the record are given and wait for the others of the same commit.
+    /// Indices of reviews in the record that wait for the other reviews of the same commit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<usize>,
-    /// The last check of the plan; `Unread` where no plan is made.
+    /// The last check of the plan; `Unread` if no plan is made.
     pub plan: PlanCheck,
     /// Comments and their states.
     pub ledger: Ledger,
-    /// Findings without a comment that wait for a fixer.
+    /// Findings without a comment of their own that wait for a fixer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Remark>,
-    /// Conversations on lines.
+    /// Conversations in review threads.
     #[serde(default, skip_serializing_if = "Threads::is_empty")]
     pub threads: Threads,
-    /// The polls of the pull request.
+    /// The state of watching the pull request.
     pub watch: Watch,
     /// Fixer rounds so far.
     pub rounds: u32,
-    /// Rounds a person allowed beyond the limit.
+    /// Fixer rounds that a person allowed beyond the limit.
     pub extra_rounds: u32,
     /// The commit that was published last.
     pub pushed: Option<CommitSha>,
-    /// Counters of bounded events.
+    /// Counters of events that are limited.
     pub counts: Counts,
     /// The pull request's description.
     pub description: Description,
@@ -78,21 +78,21 @@ pub struct Phase {
     /// Comments from the command line that are not posted yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub injected: Vec<Injected>,
-    /// Why no agent is started now; a timer or a person ends it.
+    /// Why no agent may be started now; a timer or a person ends the pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
-    /// The effect that failed and will be tried again.
+    /// The failed effect that will be retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<Retry>,
-    /// How often in a row it was tried.
+    /// How often in a row it was retried.
     pub tries: u32,
-    /// Where the work of an agent that failed was saved, for the next one.
+    /// The commit where the work of a failed agent was saved, for the next agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<CommitSha>,
-    /// The verdict of all reviews together, once the phase concludes from it.
+    /// The combined verdict of all reviews, once the phase acts on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<LastWord>,
-    /// How the phase ends, where the verdict of the reviews alone does not say it.
+    /// How the phase ends, if the verdict of the reviews alone does not decide it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<PhaseEnd>,
     /// The checks of the published commit.
@@ -101,44 +101,44 @@ pub struct Phase {
     /// The last verification before a merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged: Option<Judged>,
-    /// How the latest commits were verified before they were published, the newest last.
+    /// Verifications of the latest commits before they were published, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verified: Vec<RoundVerified>,
     /// The commit on the base, once drive merged the pull request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<CommitSha>,
-    /// Whether it ends once nothing is left to do.
+    /// Whether the phase ends once no work is left.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub concludes: bool,
-    /// How far the commits of a task with a pull request of its own are from landing.
+    /// How near the commits of a task with its own pull request are to landing.
     #[serde(default, skip_serializing_if = "Landable::is_not")]
     pub landable: Landable,
-    /// The newest of its commits that has landed.
+    /// The newest of its commits that landed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub landed: Option<CommitSha>,
-    /// Changed files that its task is not about.
+    /// Changed files outside its task's paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
-    /// Tests of others that its task changed.
+    /// Existing tests that its task changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<String>,
-    /// The handoff of a task's agent to those who build on it.
+    /// The handoff of a task's agent to the agents of later tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<Handoff>,
-    /// How far the commits of a cruise are on their way to the base.
+    /// How far the combined commits of a cruise are on their way to the base.
     #[serde(default, skip_serializing_if = "Whole::is_empty")]
     pub whole: Whole,
     /// The record for people.
     pub record: Record,
 }
 
-/// Counters of things that happen a bounded number of times.
+/// Counters of events that are limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
-    /// Branch names that another run took first.
+    /// How often another run took the branch name first.
     pub names_taken: u32,
-    /// How often the branch moved while the same work was pushed, or reviewed.
+    /// How often the branch moved while the same work was being pushed or reviewed.
     pub moves: u32,
     /// How often the base was checked for conflicts before the end.
     pub base_checks: u32,
@@ -149,12 +149,12 @@ pub struct Counts {
     /// How often the base moved while it was verified.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub base_moves: u32,
-    /// Outages of an agent's model in a row, or failures of fixers in a row.
+    /// How often in a row an agent's model was away or a fixer failed.
     pub failures: u32,
-    /// Planners that failed.
+    /// How many planners failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub plans: u32,
-    /// Fixer rounds in a row that left the plan with the errors that it had.
+    /// How many fixer rounds in a row left the plan's errors unchanged.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub same_errors: u32,
 }
@@ -167,13 +167,13 @@ fn is_zero(count: &u32) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "stage")]
 pub enum Stage {
-    /// The namer finds a title and a branch name.
+    /// The namer chooses a title and a branch name.
     Naming,
-    /// A free branch name is being found.
+    /// A free branch name is being chosen.
     ChoosingBranch,
     /// The sandbox is being made.
     CreatingSandbox,
-    /// A round: an agent makes or fixes something, and it is published.
+    /// A round is running: an agent makes or fixes something, and the result is published.
     Working {
         /// The round.
         round: Box<Round>,
@@ -185,57 +185,58 @@ pub enum Stage {
         /// The round that continues afterwards.
         round: Box<Round>,
     },
-    /// The batch is being closed: one more poll, so that nothing that was already written is left out.
+    /// The batch of comments is being closed with one more poll, so that no comment written before
+    /// is left out.
     Polling,
     /// The diff for the reviewers is being read.
     ReadingDiff,
-    /// Reviewers work side by side; comments queue.
+    /// Reviewers work at the same time; new comments wait.
     Reviewing {
         /// The reviewers of this round and their verdicts.
         #[serde(default)]
         panel: Box<Panel>,
     },
-    /// A second agent tries to refute what stands against a merge.
+    /// A second agent tries to refute the findings that block a merge.
     Refuting {
         /// The diff, which that agent may quote.
         #[serde(default)]
         diff: String,
-        /// Which lines the whole diff shows.
+        /// The lines that the whole diff shows.
         lines: Vec<FileDiff>,
     },
-    /// The reviews are being posted, one after the other.
+    /// The reviews are being posted, one after another.
     PostingReview {
-        /// The findings of the one under way, in their order.
+        /// The findings of the review that is being posted, in their order.
         remarks: Vec<Remark>,
-        /// Those that follow.
+        /// The reviews to post after it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         rest: Vec<Posting>,
-        /// The post that a stop interrupted: its key finds it again.
+        /// The post that a stop interrupted; its key finds it again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stopped: Option<Box<Effect>>,
     },
     /// The summary of the reviews is being posted.
     PostingSummary {
-        /// The first post, which a stop interrupted: its key finds it again.
+        /// The first post, if a stop interrupted it; its key finds it again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stopped: Option<Box<Effect>>,
     },
-    /// A comment says that a limit was reached.
+    /// A comment is being posted that says that a limit was reached.
     PostingLimit,
-    /// Programs check what the plan of a cruise promised.
+    /// Programs check the acceptance criteria of the plan.
     CheckingContract,
-    /// A validator judges what no program checks.
+    /// A validator judges the criteria that no program checks.
     Judging,
-    /// Programs check what the validator said.
+    /// Programs check the validator's claims.
     CheckingClaims,
-    /// People are told how the commit stands; then it is merged, or waits for them.
+    /// The result for the commit is being posted; then it is merged, or waits for people.
     Announcing {
         /// Posts that are still to be made.
         posts: Vec<ClosingPost>,
     },
-    /// Nothing to do until a person comments, approves, merges or closes.
+    /// The phase waits for a person to comment, approve, merge or close.
     Watching,
-    /// The closing posts are being made; then the phase ends like this.
+    /// The closing posts are being made; then the phase ends with this status.
     Closing {
         /// Posts that are still to be made.
         posts: Vec<ClosingPost>,
@@ -243,7 +244,7 @@ pub enum Stage {
         status: OutcomeStatus,
         /// The failure it will have.
         failure: Option<Problem>,
-        /// Whether the pull request was read once more after the posts.
+        /// Whether the pull request was polled once more after the posts.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_read: bool,
     },
@@ -251,7 +252,7 @@ pub enum Stage {
     Verifying,
     /// The forge merges the pull request.
     Promoting,
-    /// The landed commits are compared with the verified ones.
+    /// The landed commits are being compared with the verified ones.
     Landing,
 }
 
@@ -261,19 +262,19 @@ pub enum Stage {
 pub struct Posting {
     /// The post to make on the forge.
     pub act: ForgeAct,
-    /// Under which key it is found again.
+    /// The idempotency key of the post.
     pub key: PostKey,
     /// Its findings, in their order.
     pub remarks: Vec<Remark>,
 }
 
-/// Something that is posted once, at the end.
+/// A post that is made once, at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClosingPost {
     /// The post to make on the forge.
     pub act: ForgeAct,
-    /// Under which idempotency key, where it is not the effect's own.
+    /// The idempotency key, if it is not the effect's own.
     pub key: Option<PostKey>,
 }
 
@@ -281,21 +282,21 @@ pub struct ClosingPost {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "check")]
 pub enum PlanCheck {
-    /// It was not read yet, or there is none.
+    /// The plan was not read yet, or there is none.
     Unread,
-    /// It is valid.
+    /// The plan is valid.
     Valid {
         /// The plan.
         plan: Plan,
     },
-    /// It is not.
+    /// The plan is not valid.
     Invalid {
-        /// What is wrong with it.
+        /// The plan's errors.
         errors: PlanErrors,
     },
 }
 
-/// How a phase ends, where the verdict of the reviews alone does not say it.
+/// How a phase ends, if the verdict of the reviews alone does not decide it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "end")]
 pub enum PhaseEnd {
@@ -304,7 +305,7 @@ pub enum PhaseEnd {
         /// The login of the person who approved.
         by: String,
     },
-    /// Nobody was active for too long.
+    /// The inactivity timeout passed.
     TimedOut,
     /// A person merged the pull request.
     Merged,
@@ -326,31 +327,31 @@ pub enum PhaseEnd {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Description {
-    /// The text that was sent last.
+    /// The text that was last sent to the forge.
     pub text: String,
     /// How often in a row sending it failed.
     pub failures: u32,
 }
 
-/// Why no agent is started now.
+/// Why no agent may be started now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "pause")]
 pub enum Pause {
-    /// An agent failed or its model is away; a timer ends it.
+    /// An agent failed or its model is away; a timer ends the pause.
     Hold {
         /// The work that waits for the timer.
         what: HoldFor,
-        /// The failure that the phase waits out.
+        /// The failure.
         why: String,
     },
-    /// A limit was reached; a person ends it.
+    /// A limit was reached; a person ends the pause.
     Limit {
         /// The limit that was reached.
         why: String,
     },
-    /// Fixers left the plan with the same errors; a comment, a commit or a request ends it.
+    /// Fixers left the plan's errors unchanged; a comment, a commit or a request ends the pause.
     Unsound {
-        /// For how long.
+        /// The reason, with the number of rounds.
         why: String,
     },
 }
@@ -361,11 +362,12 @@ pub enum Pause {
 pub enum HoldFor {
     /// No agent is started.
     EveryAgent,
-    /// The reviewer's model is away: comments are fixed and approvals count meanwhile.
+    /// No reviewer is started, because its model is away: comments are still fixed, and approvals
+    /// still count.
     Reviewer,
 }
 
-/// Something that failed; `Timer::Retry` tries it again.
+/// A failed effect; `Timer::Retry` tries it again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Retry {
@@ -376,7 +378,8 @@ pub struct Retry {
 }
 
 impl Phase {
-    /// How a person put a comment aside. A thread that drive resolved itself still takes comments.
+    /// How a person put a comment aside, if they did. Comments in a thread that drive itself
+    /// resolved are not put aside.
     pub fn put_aside(&self, comment: &Comment) -> Option<Aside> {
         let how = comment.put_aside()?;
         let thread = thread_of(comment.key.comment(), comment.in_reply_to);
@@ -384,7 +387,7 @@ impl Phase {
         (!is_ours).then_some(how)
     }
 
-    /// The comments that were not taken up yet, and ask for something.
+    /// The comments that ask for something and were not taken up yet.
     pub fn unread(&self, comments: &[Comment]) -> Vec<Entry> {
         let comments = newest(comments).into_iter();
         let asked = comments.filter(|one| self.put_aside(one).is_none());
@@ -394,7 +397,7 @@ impl Phase {
             .collect()
     }
 
-    /// Whether a whole reading shows something that was not heard yet, or that stands against a merge.
+    /// Whether a whole reading shows something that was not read yet, or that blocks a merge.
     pub fn is_unheard(&self, poll: &PollResult) -> bool {
         poll.missing.is_some()
             || poll.unchecked.is_some()
@@ -406,8 +409,7 @@ impl Phase {
             || !self.unread(&poll.comments).is_empty()
     }
 
-    /// The decision that only a person can make about a commit that is published and waits for a
-    /// merge.
+    /// The decision about the published commit that only a person can make, if there is one.
     pub fn left_to_person(&self, head: Option<&CommitSha>) -> Option<String> {
         if let Landable::Unapproved { head: reviewed } = &self.landable
             && Some(reviewed) == head
@@ -428,7 +430,7 @@ impl Phase {
         })
     }
 
-    /// Who or what keeps a reviewed commit from landing, besides an approval that is missing.
+    /// What prevents a reviewed commit from landing, other than a missing approval.
     pub(in crate::run) fn held_back(&self) -> Option<String> {
         if let Some(one) = self.watch.objections.first() {
             return Some(format!("{} requests changes", one.by));
@@ -442,7 +444,7 @@ impl Phase {
         self.ci.open(self.pushed.as_ref())
     }
 
-    /// What a person can do about what is left to them.
+    /// What a person can do about a decision that is left to them.
     pub(in crate::run) fn wants(&self, head: Option<&CommitSha>) -> Wants {
         match &self.landable {
             Landable::Unapproved { head: reviewed } if Some(reviewed) == head => {
@@ -460,7 +462,7 @@ impl Phase {
         }
     }
 
-    /// Whether nothing but an approval of the plan is missing.
+    /// Whether only an approval of the plan is missing.
     pub(super) fn awaits_approval(&self) -> bool {
         let is_quiet = self.stage == Stage::Watching && self.pause.is_none();
         let is_ready = matches!(self.plan, PlanCheck::Valid { .. }) && self.next == Move::Done;
@@ -468,7 +470,7 @@ impl Phase {
         is_quiet && self.retry.is_none() && is_ready && is_unmet && self.end.is_none()
     }
 
-    /// The limit that a person must lift.
+    /// The reached limit that only a person can raise.
     pub fn limit(&self) -> Option<&str> {
         match &self.pause {
             Some(Pause::Limit { why } | Pause::Unsound { why }) => Some(why),

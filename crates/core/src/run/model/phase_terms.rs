@@ -14,69 +14,69 @@ use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// The terms of a phase: everything that makes it differ from another.
+/// The terms of a phase. Two phases differ only in these.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PhaseTerms {
-    /// The output of the first agent, and when the phase is done with it.
+    /// The output of the first agent, and when the phase has completed it.
     pub makes: Makes,
-    /// How reviews and fixes take turns, and where reviews are shown.
+    /// How reviews and fixes alternate, and where reviews are posted.
     pub mode: TeamMode,
-    /// Most reviews of one domain.
+    /// The maximum number of reviews of one domain.
     pub max_iterations: u32,
-    /// The agent that reviews, by its name in the settings.
+    /// The reviewing agent, by its name in the settings.
     pub reviewer: String,
-    /// The agent that fixes; a fresh one for every round.
+    /// The fixing agent; every round starts a fresh one.
     pub fixer: String,
-    /// The agent that finds a title and a branch name.
+    /// The agent that chooses a title and a branch name.
     pub namer: String,
-    /// The model it uses, where it is not the agent's own.
+    /// The namer's model, if it is not the agent's default.
     pub namer_model: Option<String>,
-    /// The branch the person asked for; the namer finds one when left out.
+    /// The branch that the person asked for; `None` lets the namer choose one.
     pub branch: Option<BranchName>,
-    /// The title, where it is known: then no agent is asked for names.
+    /// The title, if it is known; then no namer is started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// How long checks that have not ended are waited for.
+    /// How long to wait for checks that have not ended.
     #[serde(default = "checks_timeout")]
     pub checks_timeout: Duration,
-    /// How the pull request is watched; `None` where the phase ends with its reviews.
+    /// How the pull request is watched; `None` if the phase ends with its reviews.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<WatchTerms>,
-    /// By which rules the work is reviewed.
+    /// The rules of its reviews.
     pub review: ReviewTerms,
     /// The prompts of all agents.
     pub prompts: Prompts,
-    /// How much of its record the pull request shows.
+    /// How much of the record the pull request shows.
     #[serde(default)]
     pub record: RecordDetail,
     /// Costs of earlier tasks in this repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub costs: Option<TaskCosts>,
-    /// The files of its task, where a plan names them.
+    /// The task's files, if the plan names them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<TaskScope>,
-    /// The facts about a phase whose journal was lost.
+    /// The known facts about a phase whose journal was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adopted: Option<Adopted>,
 }
 
-/// By which rules work is reviewed.
+/// The rules of a phase's reviews.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewTerms {
     /// The domains, in their order.
     pub domains: Vec<Domain>,
-    /// A finding below this does not stand against a merge.
+    /// The confidence that a finding needs to block a merge.
     pub min_confidence: Confidence,
-    /// The agent that tries to refute what stands against a merge, by its name in the settings; `None`
-    /// where none does.
+    /// The agent that tries to refute blocking findings, by its name in the settings; `None` if
+    /// there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refuter: Option<String>,
     /// Whether each commit is verified before it is published.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verify: bool,
-    /// How many reviewers may work side by side.
+    /// How many reviewers may work at the same time.
     #[serde(default = "one")]
     pub max_parallel: NonZeroU32,
 }
@@ -91,26 +91,26 @@ fn one() -> NonZeroU32 {
 pub enum Makes {
     /// The change that the task asks for.
     Change {
-        /// When it is done.
+        /// When it is complete.
         done: ChangeDone,
     },
-    /// A plan for the task. It is done once it is approved.
+    /// A plan for the task. It is complete once it is approved.
     Plan {
-        /// The plan, where the person brought one: then no agent writes it.
+        /// The plan that the person provided, if any; then no agent writes it.
         given: Option<GivenPlan>,
         /// Who approves it, and what follows.
         approval: PlanApproval,
     },
-    /// Nothing: the plan is there. It follows what people say about it while it is built, until the parent
-    /// asks the phase to end.
+    /// Nothing: the plan exists. The phase amends it as people comment while it is built, until the
+    /// parent asks the phase to end.
     #[serde(rename_all = "camelCase")]
     Amendments {
-        /// The tip of the branch that it is on, a verified commit.
+        /// The tip of the plan's branch, a verified commit.
         head: CommitSha,
         /// The pull request that people comment on.
         pull_request: Published,
     },
-    /// Nothing: the commits are there. They are looked at as a whole and brought to the base.
+    /// Nothing: the commits exist. They are reviewed together and merged into the base.
     #[serde(rename_all = "camelCase")]
     Whole {
         /// The commits.
@@ -120,7 +120,7 @@ pub enum Makes {
     },
 }
 
-/// When a change is done.
+/// When a change is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "when")]
 pub enum ChangeDone {
@@ -130,7 +130,7 @@ pub enum ChangeDone {
         /// Whether an approved commit that passes verification is merged.
         auto_merge: bool,
     },
-    /// Once the parent landed it. Until then people are heard.
+    /// When the parent landed it. Until then comments are handled.
     Landed {
         /// Whether a person must approve first.
         approve: bool,
@@ -147,13 +147,13 @@ pub struct PlanApproval {
     pub plan_only: bool,
 }
 
-/// A plan that a person brought.
+/// A plan that a person provided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged, rename_all_fields = "camelCase")]
 pub enum GivenPlan {
-    /// Reviewers look at it first.
+    /// The plan is reviewed first.
     ToReview(String),
-    /// It is used as it is.
+    /// The plan is used unchanged.
     AsItIs {
         /// The text of its file.
         as_it_is: String,
@@ -161,7 +161,7 @@ pub enum GivenPlan {
 }
 
 impl GivenPlan {
-    /// The text of its file.
+    /// The text of the plan's file.
     pub fn text(&self) -> &str {
         match self {
             GivenPlan::ToReview(text) | GivenPlan::AsItIs { as_it_is: text } => text,
@@ -177,13 +177,13 @@ pub struct WatchTerms {
     pub poll_initial: Duration,
     /// The longest pause.
     pub poll_max: Duration,
-    /// The phase ends after so long without anything new.
+    /// How long the phase waits without activity before it ends.
     pub inactivity_timeout: Duration,
-    /// Fixer rounds before a person is asked.
+    /// How many fixer rounds are allowed before a person is asked.
     pub max_rounds: u32,
 }
 
-/// When a phase is done, as its output says.
+/// When a phase is complete, depending on its output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::run) enum DoneWhen {
     /// Once every review is through.
@@ -191,16 +191,16 @@ pub(in crate::run) enum DoneWhen {
         /// Whether an approved commit that passes verification is merged.
         auto_merge: bool,
     },
-    /// Once a person approved.
+    /// As soon as a person approved.
     Approved(PlanApproval),
-    /// Once the pull request is merged or closed.
+    /// As soon as the pull request is merged or closed.
     Merged {
         /// Whether drive merges what passes everything; else a person does.
         auto: bool,
     },
-    /// Once its parent asks for it, and nothing is left to do.
+    /// As soon as its parent asks for it and no work is left.
     Asked,
-    /// Once its parent landed it. Until then people are heard.
+    /// As soon as its parent landed it. Until then it takes up comments.
     Landed {
         /// Whether a person must approve first.
         approve: bool,
@@ -226,7 +226,7 @@ impl PhaseTerms {
         }
     }
 
-    /// The review plan: the domains, and how often each reviews.
+    /// The review plan: the domains, and how many reviews each gets.
     pub fn review_plan(&self) -> ReviewPlan {
         match self.mode {
             TeamMode::Sequential => ReviewPlan::sequential(),
@@ -239,7 +239,7 @@ impl PhaseTerms {
         }
     }
 
-    /// The kind of work that reviewers look at.
+    /// The kind of work under review.
     pub fn subject(&self) -> Subject {
         match self.makes {
             Makes::Change { .. } | Makes::Whole { .. } => Subject::Code,
@@ -247,18 +247,18 @@ impl PhaseTerms {
         }
     }
 
-    /// Whether anybody reviews it. What was reviewed task by task need not be.
+    /// Whether the phase is reviewed. The combined work of reviewed tasks may need no second review.
     pub fn is_reviewed(&self) -> bool {
         match &self.makes {
             Makes::Whole { whole, .. } => whole.reviewed,
-            // Programs check what people asked for.
+            // Programs check the changes that people asked for.
             Makes::Amendments { .. } => false,
             Makes::Plan { given, .. } => !matches!(given, Some(GivenPlan::AsItIs { .. })),
             Makes::Change { .. } => true,
         }
     }
 
-    /// The commits of a cruise that this phase brings to the base.
+    /// The combined commits of a cruise, if this phase merges them into the base.
     pub fn whole(&self) -> Option<&WholeTerms> {
         match &self.makes {
             Makes::Whole { whole, .. } => Some(whole),
@@ -266,7 +266,7 @@ impl PhaseTerms {
         }
     }
 
-    /// The commit and the pull request of a cruise that this phase begins with.
+    /// The commit and the pull request of a cruise that this phase starts from.
     pub fn taken_over(&self) -> Option<(&CommitSha, &Published)> {
         match &self.makes {
             Makes::Whole { whole, .. } => Some((&whole.head, &whole.pull_request)),
@@ -275,12 +275,12 @@ impl PhaseTerms {
         }
     }
 
-    /// Whether it works on the branch of a cruise, which never points at a tree that was not verified.
+    /// Whether it works on the line of a cruise, which never points at an unverified tree.
     pub fn is_on_line(&self) -> bool {
         self.taken_over().is_some()
     }
 
-    /// Whether it changes the plan, and nothing else.
+    /// Whether it changes only the plan.
     pub fn is_about_plan(&self) -> bool {
         match self.makes {
             Makes::Plan { .. } | Makes::Amendments { .. } => true,
@@ -288,23 +288,23 @@ impl PhaseTerms {
         }
     }
 
-    /// Whether the phase outlives its owners and waits for people.
+    /// Whether the phase continues without an owner and waits for people.
     pub fn is_watched(&self) -> bool {
         self.watch.is_some()
     }
 
-    /// Whether it is done once a person approved the plan.
+    /// Whether it ends when a person approves the plan.
     pub fn asks_approval(&self) -> bool {
         matches!(self.makes, Makes::Plan { .. })
     }
 
-    /// Whether people's comments on the pull request are worked in.
+    /// Whether it acts on people's comments on the pull request.
     pub fn hears_comments(&self) -> bool {
         self.mode == TeamMode::Github
     }
 }
 
-/// A phase whose journal is gone, as its sandbox, history and forge show it.
+/// The facts about a phase whose journal is gone, read from its sandbox, history and forge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Adopted {
@@ -318,6 +318,6 @@ pub struct Adopted {
     pub head_sha: CommitSha,
     /// The domain that was under review.
     pub domain: Option<Domain>,
-    /// The fixer rounds it had.
+    /// The number of fixer rounds it had.
     pub rounds: u32,
 }

@@ -1,19 +1,19 @@
-//! The idempotency key of a post, and who waits for it.
+//! The idempotency key of a post, and whether a step waits for it.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The idempotency key of a post. The kind decides what follows when it has been posted.
+/// The idempotency key of a post. Its kind decides what happens after the post.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum PostKey {
-    /// A comment from the command line, by its id. Its text is a person's own.
+    /// A comment from the command line, by its id. A person wrote its text.
     Injected(String),
-    /// A comment that names whose request for changes stands.
+    /// A comment that names the author of a standing request for changes.
     Objection(String),
-    /// Another comment that is posted once, and that no step waits for.
+    /// Another comment that is posted once and that no step waits for.
     Aside(String),
-    /// A reply that says what a comment waits for, by the key of the answer it will get.
+    /// A reply that says what a comment waits for, by the key of its later answer.
     Waits(String),
     /// A post that a step of a flow waits for.
     Step(String),
@@ -29,12 +29,12 @@ impl PostKey {
     }
 }
 
-/// The text of a key that no version wrote.
+/// The text of an unknown key.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not the key of a post")]
 pub struct NotAPostKey(String);
 
-/// Reads what the journal holds: the kind, a colon, and what follows.
+/// Parses the stored form: the kind, a colon, and the rest.
 impl TryFrom<String> for PostKey {
     type Error = NotAPostKey;
 
@@ -51,7 +51,7 @@ impl TryFrom<String> for PostKey {
     }
 }
 
-/// The stored form. It keeps the kind apart, which the name in a marker does not.
+/// The stored form. It contains the kind, which the name in a marker does not.
 impl From<PostKey> for String {
     fn from(key: PostKey) -> Self {
         match key {

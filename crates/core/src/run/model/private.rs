@@ -1,5 +1,5 @@
-//! The texts of effects without paths of this machine: every effect passes here when it is decided, so no
-//! flow can post or commit one.
+//! Removes paths of this machine from the texts of effects. Every effect passes here when it is
+//! decided, so no flow can post or commit a path.
 
 use super::effect::Effect;
 use super::forge_act::ForgeAct;
@@ -12,8 +12,8 @@ use crate::settings::RecordDetail;
 const SANDBOXES: &str = "/sandboxes/";
 
 impl Run {
-    /// Paths that this run knows, and what stands for them: its sandboxes, the state directory and the
-    /// user's repository.
+    /// Paths that this run knows, and their replacements: its sandboxes, the state directory and
+    /// the user's repository.
     pub fn known_paths(&self) -> KnownPaths {
         let mut known = KnownPaths::default();
         for sandbox in self.sandboxes.values() {
@@ -31,7 +31,7 @@ impl Run {
         known
     }
 
-    /// Whether its description may name them, because the settings ask for all of it.
+    /// Whether the settings ask for a complete record, so that its description may contain paths.
     fn publishes_all(&self) -> bool {
         let terms = self.request.as_ref().and_then(|one| one.kind.phase_terms());
         terms.is_some_and(|terms| terms.record == RecordDetail::Full)
@@ -39,7 +39,7 @@ impl Run {
 }
 
 impl Effect {
-    /// The effect with texts that name no path of this machine.
+    /// The effect with texts that contain no path of this machine.
     pub(super) fn without_paths(mut self, run: &Run) -> Self {
         let known = run.known_paths();
         let hide = |text: &mut String| *text = known.hide(text);
@@ -90,7 +90,7 @@ impl ForgeAct {
             ForgeAct::PostReview { body, lines, .. } => {
                 hide(body);
                 for line in lines {
-                    // Code that people may apply stays as it is, or is not offered.
+                    // Suggested code is posted unchanged, or not as a suggestion.
                     match &line.suggestion {
                         Some(block) if known.hide_known(block) == *block => {
                             let parts = line.body.split(block.as_str());

@@ -5,7 +5,7 @@ use crate::verify::Overall;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// A verdict in short; the report is stored under its own run id.
+/// A summary of a verification. The full report is stored under its own run id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Judged {
@@ -17,7 +17,7 @@ pub struct Judged {
     pub head_sha: CommitSha,
     /// The base commit it was verified against.
     pub base_sha: CommitSha,
-    /// The tree that was verified: the commit merged into its base.
+    /// The verified tree: the commit merged into its base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree_sha: Option<TreeSha>,
     /// Why it did not pass.
@@ -25,25 +25,25 @@ pub struct Judged {
     pub why: Option<String>,
 }
 
-/// What a verification shows of the commit itself.
+/// What a verification shows about the commit itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Mark {
     /// It passed.
     Passed,
-    /// It is broken.
+    /// The commit is broken.
     Failed,
-    /// Nothing: the machine or the base failed, or a test that fails now and then.
+    /// Nothing: the machine failed, the base failed, or a test is flaky.
     Unknown,
 }
 
-/// How a commit of a round was verified.
+/// The verification of a commit of a round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RoundVerified {
     /// The verdict.
     pub judged: Judged,
-    /// What it shows of the commit.
+    /// What the verification shows about the commit.
     pub mark: Mark,
     /// The stages that failed, each as `route/stage`.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -51,7 +51,7 @@ pub struct RoundVerified {
     /// The stages that did not run, each as `route/stage`.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub skipped: BTreeSet<String>,
-    /// The report of the newest one that did not pass, cut.
+    /// The report of the newest verification that did not pass, shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<String>,
 }

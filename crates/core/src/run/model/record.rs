@@ -1,5 +1,5 @@
-//! The record of a run's agents, for people and scripts: role, time and price, commands and permission
-//! requests, reviews, and the outcome of each remark.
+//! The record of a run's agents, for people and scripts: role, time and cost, commands and
+//! permission requests, reviews, and the outcome of each finding.
 
 use super::comment_answer::FixerResult;
 use super::event::Note;
@@ -18,14 +18,14 @@ use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How many commands and permissions of one job are kept.
+/// How many commands and permission requests of one job are recorded.
 const MOST_NOTES: usize = 200;
 
 /// The record of a run's agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Record {
-    /// Where it happened.
+    /// The sandbox of the run.
     pub sandbox: Option<String>,
     /// Every job of every agent, in order.
     pub jobs: Vec<JobRecord>,
@@ -33,7 +33,7 @@ pub struct Record {
     pub reviews: Vec<ReviewRecord>,
     /// The outcome of each finding.
     pub remarks: Vec<RemarkRecord>,
-    /// Changes of each fixer's round beyond its findings.
+    /// Changes of each fixer round beyond its findings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rounds: Vec<RoundRecord>,
     /// Ignored comments.
@@ -46,23 +46,23 @@ pub struct Record {
 pub struct JobRecord {
     /// The agent's name in the settings.
     pub agent: String,
-    /// As what.
+    /// The agent's role.
     pub role: Role,
-    /// How it was started, without secrets.
+    /// The command line, without secrets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub argv: Vec<String>,
-    /// In which round.
+    /// The fixer or review round.
     pub round: u32,
-    /// On what.
+    /// The review domain, if any.
     pub domain: Option<String>,
     /// The effect that runs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effect: Option<EffectKey>,
-    /// From when.
+    /// When it started.
     pub started_at: Timestamp,
-    /// Until when; `None` while it works.
+    /// When it ended; `None` while it works.
     pub ended_at: Option<Timestamp>,
-    /// Why it failed; `None` when it did not.
+    /// Why it failed; `None` if it did not.
     pub failure: Option<String>,
     /// The tokens used.
     pub usage: Usage,
@@ -70,15 +70,15 @@ pub struct JobRecord {
     pub cost: Option<Cost>,
     /// Commands it ran, without secrets.
     pub commands: Vec<String>,
-    /// Permissions it asked for.
+    /// Permissions that it requested.
     pub permissions: Vec<PermissionRecord>,
 }
 
-/// One permission an agent asked for.
+/// One permission that an agent requested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionRecord {
-    /// For what.
+    /// The tool.
     pub tool: String,
     /// Whether it was granted.
     pub granted: bool,
@@ -88,21 +88,21 @@ pub struct PermissionRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewRecord {
-    /// Of what; `None` for everything at once.
+    /// The review domain; `None` for everything at once.
     pub domain: Option<Domain>,
     /// Review number within the domain, from 1.
     pub round: u32,
-    /// The verdict; `None` when there is none.
+    /// The verdict; `None` if the review gave none.
     pub verdict: Option<Verdict>,
-    /// Why there is none, or none of a part of the change.
+    /// Why the whole review, or the review of one part, gave no verdict.
     pub failure: Option<String>,
-    /// Its findings, under the names that reviewers answer with.
+    /// The findings, under the names that reviewers use in their answers.
     #[serde(rename = "suggestions")]
     pub findings: Vec<Finding>,
-    /// The commit it was given on.
+    /// The reviewed commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<CommitSha>,
-    /// How many of its findings were touched afterwards; `None` before the first round after it.
+    /// How many of its findings had their lines changed afterwards; `None` before the next round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolution: Option<Resolution>,
 }
@@ -111,7 +111,7 @@ pub struct ReviewRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RemarkRecord {
-    /// Its comment; `None` without one.
+    /// The finding's comment, if it was posted as one.
     pub comment: Option<CommentRef>,
     /// The file it is about.
     pub file: Option<String>,
@@ -121,12 +121,12 @@ pub struct RemarkRecord {
     pub commit: Option<CommitSha>,
     /// The fixer's note.
     pub note: String,
-    /// Whether it was worked in.
+    /// Whether it was resolved.
     pub resolved: bool,
     /// The fixer's result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<FixerResult>,
-    /// From which review it is; `None` for what a person wrote.
+    /// The review it belongs to; `None` for a person's comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewOf>,
     /// The reviewer's text.
@@ -135,8 +135,8 @@ pub struct RemarkRecord {
 }
 
 impl Record {
-    /// Enters who was not listened to. What could not be judged before and is now, is listed as it was
-    /// judged last.
+    /// Updates the list of ignored comments. A comment whose author became trusted is removed; one
+    /// that is judged differently now is listed with the new reason.
     pub(in crate::run) fn overheard(&mut self, heard: &[Comment], ignored: Vec<IgnoredComment>) {
         self.ignored.retain(|known| {
             let is_heard = heard.iter().any(|one| one.key.comment() == known.comment);
@@ -168,7 +168,7 @@ impl Record {
         });
     }
 
-    /// The job that an effect runs; the last one where an older version wrote none.
+    /// The job that an effect runs. Records of older versions have no effect keys: there it is the last job.
     fn job_of(&mut self, key: &EffectKey) -> Option<&mut JobRecord> {
         let mut all = self.jobs.iter();
         let place = all.rposition(|job| job.effect.as_ref() == Some(key));
@@ -191,7 +191,8 @@ impl Record {
         self.job_used(key, Spent::of(outcome));
     }
 
-    /// Adds what an agent used for a job: the one that ended it, or one that died before.
+    /// Adds an agent's usage to its job. The agent may be the one that ended the job or an earlier
+    /// one that died.
     pub(in crate::run) fn job_used(&mut self, key: &EffectKey, used: Spent) {
         if let Some(job) = self.job_of(key) {
             let before = Spent {
@@ -216,7 +217,7 @@ impl Record {
         }
     }
 
-    /// The agents at work were stopped without a result.
+    /// Ends the jobs of agents that were stopped without a result.
     pub(in crate::run) fn interrupted(&mut self, problem: &Problem, now: Timestamp) {
         for job in self.jobs.iter_mut().filter(|job| job.ended_at.is_none()) {
             job.ended_at = Some(now);
@@ -224,7 +225,7 @@ impl Record {
         }
     }
 
-    /// Takes up what an agent at work did.
+    /// Records a note about an agent at work.
     pub(in crate::run) fn note(&mut self, key: &EffectKey, note: &Note) {
         let Some(job) = self.job_of(key) else {
             return;
@@ -280,8 +281,7 @@ impl Record {
         }
     }
 
-    /// Domains that judged an older commit than this one and had nothing against it, each with how
-    /// often it was reviewed so far.
+    /// Domains that reviewed an older commit and did not object, each with its number of reviews so far.
     pub(in crate::run) fn stale(
         &self,
         domains: &[Option<Domain>],
@@ -297,7 +297,7 @@ impl Record {
         domains.iter().filter_map(stale).collect()
     }
 
-    /// The domains that do not approve a commit, each with how often it was reviewed so far.
+    /// The domains that do not approve a commit, each with its number of reviews so far.
     pub(in crate::run) fn not_content(
         &self,
         domains: &[Option<Domain>],
@@ -312,25 +312,25 @@ impl Record {
             .collect()
     }
 
-    /// How often a domain was reviewed. A review that is asked for once more counts once.
+    /// How many reviews a domain gave. A repeated review counts once.
     fn reviews_by(&self, domain: Option<&Domain>) -> u32 {
         let mut latest = self.reviews.iter().rev();
         let last = latest.find(|review| review.domain.as_ref() == domain);
         last.map_or(0, |review| review.round)
     }
 
-    /// The last reviews that ask for changes, one for each domain that does.
+    /// The last review of each domain that asked for changes.
     pub fn objections(&self) -> impl Iterator<Item = &ReviewRecord> {
         let all = self.reviews.iter().enumerate();
         all.filter_map(|(number, one)| {
-            // A later review that came to nothing takes nothing back.
+            // A later review without a verdict withdraws nothing.
             let mut later = self.reviews[number + 1..].iter();
             let is_last = later.all(|later| later.domain != one.domain || later.verdict.is_none());
             (is_last && one.verdict == Some(Verdict::NeedsChanges)).then_some(one)
         })
     }
 
-    /// How many findings of each severity the reviews for security had, each counted once.
+    /// The number of security findings per severity, each finding counted once.
     pub fn security_findings(&self) -> SeverityTotals {
         let is_security =
             |one: &&ReviewRecord| one.domain == Some(Domain::Security) && one.verdict.is_some();
@@ -351,13 +351,13 @@ impl Record {
         totals
     }
 
-    /// Whether somebody objected, and each objection was to another commit than this one.
+    /// Whether there are objections, and all of them are to other commits than this one.
     pub(in crate::run) fn is_changed_since_objections(&self, head: &CommitSha) -> bool {
         let mut objections = self.objections().peekable();
         objections.peek().is_some() && objections.all(|one| one.head.as_ref() != Some(head))
     }
 
-    /// The commit that was approved last.
+    /// The commit of the last approval.
     pub(in crate::run) fn last_approved(&self) -> Option<&CommitSha> {
         let mut latest = self.reviews.iter().rev();
         let approved = latest.find(|one| one.verdict == Some(Verdict::Approved));
@@ -380,15 +380,15 @@ pub struct SeverityTotals {
 /// A domain's verdict on a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// It approves it.
+    /// The domain approves the commit.
     Approved,
-    /// It has nothing to judge in it.
+    /// The commit contains nothing for this domain.
     NotApplicable,
-    /// It had nothing against an older one, and was reviewed so often.
+    /// The domain did not object to an older commit, after this number of reviews.
     Stale { reviews: u32 },
-    /// It asked for changes last.
+    /// The domain's last review asked for changes.
     Objects,
-    /// It has no verdict.
+    /// The domain has no verdict.
     Unclear,
 }
 

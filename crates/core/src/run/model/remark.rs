@@ -4,7 +4,7 @@ use crate::review::Domain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which review a finding is from.
+/// The review that reported a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewOf {
@@ -20,7 +20,7 @@ pub struct ReviewOf {
 pub struct Remark {
     /// The reviewer.
     pub author: String,
-    /// From which review.
+    /// The review it belongs to.
     #[serde(flatten)]
     pub review: ReviewOf,
     /// The file it is about.

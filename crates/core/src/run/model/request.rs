@@ -12,56 +12,56 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A person's request, with every setting it depends on. A later change of the settings does not
-/// change a run that has begun.
+/// A person's request with all settings that it depends on. A later change of the settings does not
+/// affect a run that has begun.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
-    /// The command, with its terms.
+    /// The kind of run, with its terms.
     pub kind: RunKind,
     /// The task as it was given.
     pub task: String,
     /// The repository.
     pub repo: PathBuf,
-    /// The git folder that all checkouts of the repository share, where it is known: the checkout may
-    /// be a linked worktree that is removed.
+    /// The git directory that all checkouts of the repository share, if known. The checkout itself
+    /// may be a linked worktree that is removed later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_dir: Option<PathBuf>,
     /// The commit to start from.
     pub base_sha: CommitSha,
-    /// The branch a pull request goes to, where there is one.
+    /// The base branch of the pull request, if there is one.
     pub base_branch: Option<BranchName>,
-    /// The branch to make.
+    /// The branch to create.
     pub branch: BranchName,
     /// The agent that does the work, by its name in the settings.
     pub agent: String,
-    /// The model it uses, where it is not the one of the settings.
+    /// The agent's model, if it is not the one of the settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How long the agent may be silent.
+    /// How long the agent may produce no output.
     pub idle_timeout: Duration,
     /// How long the agent may work.
     pub total_timeout: Duration,
     /// The run's limits on tokens and cost.
     pub budget: Budget,
-    /// How often an agent may ask for a permission.
+    /// How many permission requests an agent may make.
     pub max_escalations: u32,
-    /// Where the work goes besides the branch.
+    /// Where the work is published.
     pub publish: Publish,
     /// Whether the sandbox stays when the run ends.
     pub after_end: AfterEnd,
-    /// Untracked files to bring along.
+    /// Untracked files to copy into the sandbox.
     pub copy: Vec<String>,
     /// Caches to clone or link.
     pub seed: Vec<String>,
-    /// Whether a person is told at once what they need to know of it.
+    /// Whether to notify a person about the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub notify: bool,
-    /// The prompts of `drive spawn`. `None` is a run of an older version, whose agent gets the bare
-    /// task; the prompts of a phase are in its terms.
+    /// The prompts of `drive spawn`. `None` for a run of an older version, whose agent gets the
+    /// bare task; the terms of a phase hold that phase's prompts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompts: Option<Prompts>,
-    /// The run that started this one; `None` for a run that a person started.
+    /// The run that started this one; `None` if a person did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
 }
@@ -72,11 +72,11 @@ pub struct Request {
 pub struct Parent {
     /// The parent, which receives its reports.
     pub run: RunId,
-    /// The parent's task that it works on.
+    /// The parent's task that the child works on.
     pub task: TaskId,
 }
 
-/// Which command a run serves, with what only that command needs.
+/// The command that a run serves, with the data that only this command needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RunKind {
@@ -115,12 +115,12 @@ impl RunCommand {
 }
 
 impl RunKind {
-    /// The name of its command.
+    /// The name of the command.
     pub fn as_str(&self) -> &'static str {
         self.command().as_str()
     }
 
-    /// The command that it serves.
+    /// The command of this kind.
     pub fn command(&self) -> RunCommand {
         match self {
             RunKind::Spawn => RunCommand::Spawn,
@@ -146,15 +146,15 @@ impl RunKind {
     }
 }
 
-/// The tasks of a root.
+/// The tasks of a root run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BuildTerms {
-    /// The tasks; those that can start at the same time start in this order.
+    /// The tasks. Tasks that can start at the same time start in this order.
     pub tasks: Vec<TaskOrder>,
-    /// How many of their runs may live at the same time.
+    /// How many of their runs may be active at the same time.
     pub max_parallel: NonZeroU32,
-    /// How the tasks of a plan land; `None` where the runs are the whole of it.
+    /// How the tasks of a plan land; `None` if there is no plan and the runs are all there is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<Box<LineTerms>>,
 }
@@ -167,23 +167,23 @@ pub struct LineTerms {
     pub plan: PlanFrom,
     /// How each task is built and reviewed.
     pub task: Box<PhaseTerms>,
-    /// Whether each task has a pull request of its own into the branch; `None` where none has.
+    /// Whether each task has its own pull request into the line; `None` if none has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_task: Option<PerTask>,
-    /// Whether a person chose the name of the branch.
+    /// Whether a person chose the branch's name.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub named: bool,
-    /// How many verifications may run side by side.
+    /// How many verifications may run at the same time.
     pub slots: NonZeroU32,
     /// How long blocked tasks wait for a person.
     pub patience: Duration,
-    /// How long the cruise may take in all.
+    /// The maximum duration of the cruise.
     #[serde(default = "max_age")]
     pub max_age: Duration,
     /// The acceptance level: what the cruise must show before it counts as done.
     #[serde(default)]
     pub level: Level,
-    /// How what landed there is brought to the base.
+    /// How the landed work is merged into the base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<FinishTerms>,
 }
@@ -192,25 +192,25 @@ pub struct LineTerms {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PerTask {
-    /// How long and how often.
+    /// The terms of watching each pull request.
     pub watch: WatchTerms,
-    /// Whether a person must approve each.
+    /// Whether a person must approve each pull request.
     pub approve: bool,
 }
 
-/// How what a cruise built is brought to the base.
+/// How the work of a cruise is merged into the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FinishTerms {
     /// How its pull request is watched.
     pub watch: WatchTerms,
-    /// Whether drive merges what passes everything.
+    /// Whether drive merges a commit that passes everything.
     pub auto_merge: bool,
-    /// Whether the domains look at all of it once more.
+    /// Whether the domains review the combined work as well.
     pub review: bool,
-    /// Whether the plan's file stays in what lands.
+    /// Whether the plan's file stays in the merged work.
     pub land_plan: bool,
-    /// How many fixer rounds there are for what the contract's programs do not show.
+    /// How many fixer rounds are allowed for criteria that programs show as unmet.
     pub max_waves: u32,
 }
 
@@ -218,19 +218,19 @@ pub struct FinishTerms {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "from")]
 pub enum PlanFrom {
-    /// A person brought it.
+    /// A person provided it.
     File {
         /// The plan.
         plan: Plan,
     },
-    /// A child run writes it, and its pull request becomes that of the cruise.
+    /// A child run writes it, and its pull request becomes the cruise's.
     Phase {
         /// The run to start.
         request: Box<Request>,
     },
 }
 
-/// One task of a root.
+/// One task of a root run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskOrder {
@@ -238,7 +238,7 @@ pub struct TaskOrder {
     pub id: TaskId,
     /// The tasks that must have succeeded before it starts.
     pub after: Vec<TaskId>,
-    /// The run to start. Its budget and its parent are filled in when it starts.
+    /// The run to start. Its budget and its parent are filled in at the start.
     pub request: Request,
 }
 
@@ -247,15 +247,15 @@ fn max_age() -> Duration {
     Duration::from_secs(7 * 24 * 60 * 60)
 }
 
-/// Where the work goes besides its branch.
+/// Where the work is published besides its branch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "to")]
 pub enum Publish {
-    /// Nowhere: the run only makes a branch.
+    /// Nowhere: the run only creates a branch.
     BranchOnly,
-    /// Into a pull request.
+    /// In a pull request.
     PullRequest {
-        /// The remote to push to first; `None` for a forge that reads this very repository.
+        /// The remote to push to first; `None` for a forge that reads this repository directly.
         remote: Option<RemoteName>,
     },
 }
@@ -270,12 +270,12 @@ impl Publish {
     }
 }
 
-/// The fate of the sandbox when the run ends.
+/// What happens to the sandbox when the run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AfterEnd {
     /// The sandbox is removed.
     Remove,
-    /// It stays, because the person asked for it.
+    /// It stays, because the person asked for that.
     Stay,
 }

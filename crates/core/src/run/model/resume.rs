@@ -7,15 +7,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resumption {
-    /// How often it continued.
+    /// How often the run continued.
     pub count: u32,
     /// The step before its flow continues; `None` afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<ResumeStep>,
-    /// Where the uncommitted work of the attempt before is saved.
+    /// Where the uncommitted work of the previous attempt was saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved: Option<CommitSha>,
-    /// The commit that its work had reached when a person gave it more to do.
+    /// The tip of its work when a person gave it more to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<CommitSha>,
 }
@@ -24,11 +24,11 @@ pub struct Resumption {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ResumeStep {
-    /// Processes that could not be ended when the run stopped are being ended.
+    /// Processes that were still alive when the run stopped are being ended.
     EndingProcesses,
-    /// The work in the sandbox that was left is being saved.
+    /// The work in the leftover sandbox is being saved.
     RemovingSandbox,
-    /// A sandbox is being made on the run's branch.
+    /// A sandbox is being created on the run's branch.
     CreatingSandbox,
     /// The commits of the branch are being read.
     ReadingBranch,

@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Round {
-    /// Which, from 1; the first agent's is 0.
+    /// The round's number, from 1; the first agent's is 0.
     pub number: u32,
     /// The purpose of the round.
     pub job: RoundJob,
     /// The current step.
     pub step: RoundStep,
-    /// The branch's tip before it.
+    /// The branch's tip before the round.
     pub head_before: Option<CommitSha>,
     /// The fixer's answer to each comment.
     pub answers: Vec<CommentAnswer>,
@@ -28,9 +28,9 @@ pub struct Round {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "job")]
 pub enum RoundJob {
-    /// To make what the phase is for: a change, or a plan.
+    /// To make the phase's output: a change, or a plan.
     Make,
-    /// To deal with these comments and findings, and with a plan that is not valid.
+    /// To fix these comments and findings, and the errors of a plan that is not valid.
     Fix {
         /// The comments.
         batch: Vec<CommentVersion>,
@@ -38,11 +38,11 @@ pub enum RoundJob {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         findings: Vec<Remark>,
     },
-    /// To take up what an earlier journal left.
+    /// To take over the work of a phase whose journal was lost.
     Adopt,
     /// To merge commits of other people.
     CatchUp,
-    /// To see whether the base can still be merged, before the phase ends well.
+    /// To check whether the base can still be merged, before the phase succeeds.
     CheckBase,
 }
 
@@ -50,11 +50,11 @@ pub enum RoundJob {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "step")]
 pub enum RoundStep {
-    /// A plan that was given is being written.
+    /// The provided plan is being written.
     WritePlan,
-    /// The plan's file is being taken out.
+    /// The plan's file is being removed.
     DropPlan,
-    /// Suggestions of people are being made in a file; no agent is needed.
+    /// People's suggestions are being applied to a file; this needs no agent.
     Apply {
         /// The file.
         path: String,
@@ -63,9 +63,9 @@ pub enum RoundStep {
     },
     /// The agent works.
     Agent,
-    /// The agent's leftovers are being committed.
+    /// Changes that the agent left uncommitted are being committed.
     Commit,
-    /// The agent failed: its work is being saved, and the sandbox goes back to the last commit.
+    /// The agent failed: its work is being saved, and the sandbox is reset to the last commit.
     RollBack {
         /// Why it failed.
         why: String,
@@ -74,7 +74,7 @@ pub enum RoundStep {
     },
     /// The plan is being read and checked.
     ReadPlan,
-    /// The commit is being verified before anybody sees it.
+    /// The commit is being verified before it is published.
     Verify,
     /// The commit before the round is being verified, because the new one failed.
     VerifyBefore,
@@ -96,29 +96,29 @@ pub enum RoundStep {
     },
 }
 
-/// The penalty for the comments of an agent that failed.
+/// What a failed agent costs the comments it had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RollBackCost {
-    /// Time: the agent was interrupted, its model was away, or the budget is spent.
+    /// Only time: the agent was interrupted, its model was away, or the budget is used up.
     Time,
     /// One of their tries: the work failed.
     Try,
 }
 
-/// Changes of a fixer's round beyond its findings.
+/// Changes of a fixer round beyond its findings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RoundRecord {
-    /// Which, from 1.
+    /// The round's number, from 1.
     pub number: u32,
-    /// The commit that it left.
+    /// The commit that ended the round.
     pub head: Option<CommitSha>,
-    /// Changed places that no finding or comment of the round names. Empty too where one of them names
-    /// no place.
+    /// Changed places that no finding or comment of the round names. Also empty if one of them
+    /// names no place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<ChangedPlace>,
-    /// How many more there are.
+    /// How many more such places there are.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more: u64,
 }

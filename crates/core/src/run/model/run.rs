@@ -32,34 +32,34 @@ pub struct Run {
     pub id: RunId,
     /// The request; `None` before it has arrived.
     pub request: Option<Arc<Request>>,
-    /// When it was asked for.
+    /// When the run was requested.
     pub started_at: Option<Timestamp>,
-    /// Effects that were decided and have no result yet. Each may have happened.
+    /// Decided effects without a result yet. Each may have happened.
     pub pending: BTreeMap<EffectKey, Effect>,
     /// How many effects of each name were decided, so that every key is new.
     pub decided: BTreeMap<String, u32>,
     /// Sandboxes that exist, or may exist.
     pub sandboxes: BTreeMap<SandboxId, Sandbox>,
-    /// Processes that were started for an effect and have not been seen to end.
+    /// Processes that were started for an effect and were not seen to end.
     pub processes: BTreeMap<EffectKey, ProcessIdentity>,
     /// When each timer is due.
     pub timers: BTreeMap<Timer, Timestamp>,
-    /// Work that was saved because it was safe nowhere else.
+    /// Work that was saved because no branch held it.
     pub kept: Vec<KeptWork>,
     /// Tokens and cost of the run's own agents.
     pub spent: Spent,
     /// Usage reported by agents that have not ended.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub using: BTreeMap<EffectKey, Spent>,
-    /// Writes that wait for their turn on the forge, and until when.
+    /// Forge writes that wait for the rate limit, and until when.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub forge_waits: BTreeMap<EffectKey, Timestamp>,
     /// The run's branch, commits and pull request.
     pub work: Work,
-    /// The layers of isolation that held its agents and its verification, and the missing ones.
+    /// The layers of isolation that its agents and its verification ran under, and the missing ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<Layer>,
-    /// Things a person should know that did not stop the run.
+    /// Warnings for a person that did not stop the run.
     pub warnings: Vec<String>,
     /// The run's posts on the forge, by the effect that made them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -75,7 +75,7 @@ pub struct Run {
     /// Whether a person or a signal asked for a stop.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stop_asked: bool,
-    /// Set once it is shutting down.
+    /// The shutdown, once it has begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shutdown: Option<Shutdown>,
     /// The runs it started.
@@ -84,10 +84,10 @@ pub struct Run {
     /// The latest report to its parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported: Option<ChildReport>,
-    /// Set once it continued after it had ended.
+    /// The resumption, if the run continued after it had ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumption: Option<Resumption>,
-    /// How it ended; `None` while it lives.
+    /// How the run ended; `None` while it is active.
     pub outcome: Option<Outcome>,
 }
 
@@ -99,7 +99,7 @@ pub enum Flow {
     Awaiting,
     /// One agent in one transient sandbox.
     Spawn {
-        /// How far the run is.
+        /// The current stage.
         stage: SpawnStage,
     },
     /// One sandbox, one branch and one pull request: a team, or a phase of a cruise.
@@ -143,7 +143,7 @@ pub struct OwnPost {
 }
 
 impl Run {
-    /// A run of which only the name is known.
+    /// A new run with only an id.
     pub fn new(id: RunId) -> Self {
         Self {
             id,
@@ -174,12 +174,12 @@ impl Run {
         }
     }
 
-    /// Whether it has not ended.
+    /// Whether the run has not ended.
     pub fn is_active(&self) -> bool {
         self.outcome.is_none()
     }
 
-    /// Everything that is to be done now: what is pending, and the next notice.
+    /// Everything to perform now: the pending effects and the next notice.
     pub fn outbox(&self) -> impl Iterator<Item = (&EffectKey, &Effect)> {
         let notice = self.notices.next().map(|open| (&open.key, &open.effect));
         self.pending.iter().chain(notice)
@@ -190,14 +190,14 @@ impl Run {
         self.pending.contains_key(key) || self.notices.next().is_some_and(|open| open.key == *key)
     }
 
-    /// Whether it is a watched phase, which outlives its owners.
+    /// Whether it is a watched phase, which continues without an owner.
     pub fn is_watched(&self) -> bool {
         let request = self.request.as_ref();
         let terms = request.and_then(|request| request.kind.phase_terms());
         terms.is_some_and(PhaseTerms::is_watched)
     }
 
-    /// Whether it is a plan that waits for nothing but a person's approval.
+    /// Whether it is a plan that waits only for a person's approval.
     pub fn awaits_approval(&self) -> bool {
         let Flow::Phase { phase } = &self.flow else {
             return false;
@@ -210,7 +210,7 @@ impl Run {
         is_open && self.work.head_sha.is_some() && phase.awaits_approval()
     }
 
-    /// The limit that must be raised before it goes on.
+    /// The reached limit that must be raised before the run continues.
     pub fn limit(&self) -> Option<&str> {
         if self.outcome.is_some() || self.shutdown.is_some() {
             return None;
@@ -227,23 +227,23 @@ impl Run {
         self.request.as_ref()?.parent.as_ref()
     }
 
-    /// Whether the next owner continues it when its owner dies. A child continues with its root.
+    /// Whether the next owner continues the run when its owner dies. A child continues with its root.
     pub fn outlives_its_owner(&self) -> bool {
         self.is_watched() || self.parent().is_some() || matches!(self.flow, Flow::Cruise { .. })
     }
 
-    /// Whether a run that it started has not ended.
+    /// Whether a child run has not ended.
     pub fn has_live_children(&self) -> bool {
         self.children.values().any(Child::is_live)
     }
 
-    /// Tokens and cost of its agents and those of its children, as far as they reported.
+    /// Tokens and cost of its agents and of its children, as far as they reported them.
     pub fn spent_in_all(&self) -> Spent {
         let children = self.children.values().map(Child::spent);
         children.fold(self.spent, Spent::plus)
     }
 
-    /// Its fixer rounds and those of its children, as far as they reported.
+    /// Its fixer rounds and those that its children reported.
     pub fn rounds_in_all(&self) -> u32 {
         let own = match &self.flow {
             Flow::Phase { phase } => phase.rounds,
@@ -253,7 +253,7 @@ impl Run {
         children.fold(own, u32::saturating_add)
     }
 
-    /// The comments that it has not answered yet, and those of its living children.
+    /// The comments that it and its living children have not answered yet.
     pub fn open_comments_in_all(&self) -> u32 {
         let own = match &self.flow {
             Flow::Phase { phase } => phase.ledger.open().count(),
@@ -273,8 +273,8 @@ impl Run {
         }
     }
 
-    /// The options of `drive runs extend` that raise the limit which is used up: money does not help
-    /// where tokens are missing.
+    /// The options of `drive runs extend` that raise the used-up limit: more money does not help if
+    /// tokens are used up.
     pub fn extension(&self) -> &'static str {
         let (whole, spent) = (self.budget(), self.spent_in_all());
         let left = whole.minus(spent.usage, spent.cost);
@@ -288,14 +288,13 @@ impl Run {
         }
     }
 
-    /// The id of the root of its tree.
+    /// The id of the root of the run's tree.
     fn root(&self) -> &str {
         let id = self.id.as_str();
         id.split_once('+').map_or(id, |(root, _)| root)
     }
 
-    /// The command that raises the limit. Only a watched phase counts its rounds; a budget is that of
-    /// the root.
+    /// The command that raises the limit. Only a watched phase limits its rounds; the budget is the root's.
     pub(in crate::run) fn extend_command(&self) -> String {
         let (id, root) = (self.id.as_str(), self.root());
         let (options, spent) = (self.extension(), self.spent_in_all());
@@ -308,7 +307,7 @@ impl Run {
         format!("drive runs extend {what}")
     }
 
-    /// The command that lets a run at a limit go on.
+    /// The command that lets a run continue that is at a limit.
     pub(in crate::run) fn continue_command(&self) -> String {
         match &self.flow {
             Flow::Phase { phase } if matches!(phase.pause, Some(Pause::Unsound { .. })) => {
@@ -320,7 +319,7 @@ impl Run {
         }
     }
 
-    /// Where a person finds its commits.
+    /// Where a person finds the run's commits.
     pub(in crate::run) fn on_branch(&self) -> String {
         match &self.work.branch {
             Some(branch) => format!("on branch `{branch}`"),
@@ -328,7 +327,7 @@ impl Run {
         }
     }
 
-    /// Adds to what the run may use.
+    /// Adds to the run's budget.
     pub(in crate::run) fn grant(&mut self, more: Budget) {
         let nothing = Budget {
             tokens: Some(0),
@@ -337,8 +336,8 @@ impl Run {
         self.granted = Some(self.granted.unwrap_or(nothing).plus(more));
     }
 
-    /// The budget of an agent that is started for this effect now. An earlier agent may have been
-    /// started for it and may have died with its owner.
+    /// The budget of an agent that is started for this effect now. An earlier agent for the same
+    /// effect may have died with its owner; its usage is deducted.
     pub fn budget_for(&self, key: &EffectKey) -> Budget {
         let used = self.using.get(key).copied().unwrap_or_default();
         let agents = self.pending.iter().filter_map(|(key, effect)| {
@@ -348,7 +347,7 @@ impl Run {
             None
         });
         let agents: Vec<(&EffectKey, Budget)> = agents.collect();
-        // Agents that work side by side have a share each.
+        // Agents that work at the same time have a share each.
         let share = agents.iter().find(|(one, _)| *one == key);
         match share {
             Some((_, share)) if agents.len() > 1 => share.minus(used.usage, used.cost),
@@ -359,20 +358,20 @@ impl Run {
         }
     }
 
-    /// The run's budget, with what a person granted since.
+    /// The run's budget, including what a person granted.
     pub fn budget(&self) -> Budget {
         let asked = self.request.as_ref().map(|request| request.budget);
         let asked = asked.unwrap_or_default();
         self.granted.map_or(asked, |granted| asked.plus(granted))
     }
 
-    /// An agent ended without a final usage report: its last note counts.
+    /// Counts the last usage note of an agent that ended without a final usage report.
     pub(in crate::run) fn count_used(&mut self, key: &EffectKey) {
         let Some(used) = self.using.remove(key) else {
             return;
         };
         self.spent = self.spent.plus(used);
-        // What the first try used is gone from its share.
+        // The first agent's usage is deducted from the share.
         if let Some(Effect::RunAgent { job, .. }) = self.pending.get_mut(key) {
             job.budget = job.budget.minus(used.usage, used.cost);
         }
@@ -381,13 +380,13 @@ impl Run {
         }
     }
 
-    /// The name of its sandbox.
+    /// The id of the run's sandbox.
     pub(in crate::run) fn sandbox_id(&self) -> SandboxId {
         SandboxId::new(self.id.as_str())
     }
 
-    /// The words of the task that a person wrote. An agent wrote the task of a child, unless that
-    /// plans.
+    /// The text of the task, if a person wrote it. An agent wrote the task of a child, unless that
+    /// child plans.
     pub fn said(&self) -> Said {
         let request = self.request.as_ref().filter(|request| {
             request.parent.is_none() || matches!(request.kind, RunKind::Cruise(_))
@@ -395,7 +394,7 @@ impl Run {
         request.map_or_else(Said::default, |request| Said::by_person(&request.task))
     }
 
-    /// Decides an effect: from now on it may happen.
+    /// Decides an effect. From now on it may be performed.
     pub(in crate::run) fn decide(&mut self, effect: Effect) -> EffectKey {
         let effect = effect.without_paths(self).inert(&self.said());
         let key = self.new_key(effect.name());
@@ -403,7 +402,7 @@ impl Run {
         key
     }
 
-    /// A key that no effect of this run had.
+    /// A key that no effect of this run has used.
     pub(in crate::run) fn new_key(&mut self, name: &str) -> EffectKey {
         let count = self.decided.entry(name.to_owned()).or_default();
         *count += 1;

@@ -1,4 +1,4 @@
-//! The files of a task, and those that its agents may not change.
+//! The files of a task, and the files that its agents may not change.
 
 use crate::forge::inline::FileDiff;
 use crate::test_files::is_test_file;
@@ -6,7 +6,7 @@ use globset::GlobBuilder;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The most files that are told.
+/// How many files a list names at most.
 const MOST_FILES: usize = 50;
 
 /// The files of a task.
@@ -19,27 +19,28 @@ pub struct TaskScope {
     /// Globs of the files that hold the task's checks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
-    /// Other files that are not its to change.
+    /// Globs of other files that the task may not change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
 }
 
 impl TaskScope {
-    /// The changed files that hold its checks.
+    /// The changed files among its checks and its protected files.
     pub fn touched(&self, files: &[FileDiff]) -> Vec<String> {
         named(files, |path| {
             is_among(&self.checks, path) || is_among(&self.kept, path)
         })
     }
 
-    /// The changed files that it is not about.
+    /// The changed files outside its paths.
     pub fn outside(&self, files: &[FileDiff]) -> Vec<String> {
         named(files, |path| {
             !self.paths.is_empty() && !is_among(&self.paths, path)
         })
     }
 
-    /// The files that hold its checks and can be held by their names alone.
+    /// The check files and protected files that are named without a glob, so that they can be
+    /// write-protected.
     pub fn held(&self) -> Vec<String> {
         let all = self.checks.iter().chain(&self.kept);
         let plain = all.filter(|path| !has_glob(path));
@@ -47,7 +48,7 @@ impl TaskScope {
     }
 }
 
-/// The changed files that held tests before.
+/// The changed files that already held tests.
 pub(in crate::run) fn changed_tests(files: &[FileDiff]) -> Vec<String> {
     let old = files.iter().filter(|file| file.old_path.is_some());
     let old: Vec<FileDiff> = old.cloned().collect();
@@ -72,7 +73,7 @@ fn has_glob(pattern: &str) -> bool {
     pattern.contains(['*', '?', '[', '{'])
 }
 
-/// Whether one of these names the file, or a folder that it is in.
+/// Whether a pattern names the file, or a folder that contains it.
 pub(in crate::run) fn is_among(patterns: &[String], path: &str) -> bool {
     patterns.iter().any(|pattern| {
         let pattern = pattern.trim_start_matches("./").trim_end_matches('/');

@@ -28,7 +28,7 @@ pub struct Shutdown {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ShutdownStep {
-    /// Effects that were pending when a stop was asked for are being finished.
+    /// Effects that were pending at the stop request are being finished.
     Finishing,
     /// Child runs are being stopped.
     StoppingChildren,

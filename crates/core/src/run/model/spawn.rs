@@ -21,12 +21,12 @@ pub enum SpawnStage {
         /// How often in a row that happened.
         outages: u32,
     },
-    /// The share of the budget is used up; the parent gives more.
+    /// The run's share of the budget is used up; the parent can grant more.
     WaitingForBudget {
-        /// The limit, in words.
+        /// The limit, as text.
         why: String,
     },
-    /// The agent's leftovers are being committed.
+    /// Changes that the agent left uncommitted are being committed.
     CommittingWork,
     /// The branch is being pushed.
     Pushing,
@@ -35,7 +35,7 @@ pub enum SpawnStage {
 }
 
 impl SpawnStage {
-    /// The limit that it waits at.
+    /// The limit that the run waits at.
     pub(super) fn limit(&self) -> Option<&str> {
         match self {
             SpawnStage::WaitingForBudget { why } => Some(why),
@@ -48,7 +48,7 @@ impl SpawnStage {
         }
     }
 
-    /// Why a timer starts its agent again.
+    /// Why the run waits before its agent is started again.
     pub fn hold(&self) -> Option<&str> {
         match self {
             SpawnStage::WaitingForModel { why, .. } => Some(why),

@@ -3,14 +3,14 @@
 use crate::agent::Cost;
 use serde::{Deserialize, Serialize};
 
-/// The cost of earlier tasks that landed: half of them lie between these two.
+/// The costs of earlier tasks that landed: half of them lie between `low` and `high`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskCosts {
-    /// How many tasks that is known of.
+    /// The number of tasks with a known cost.
     pub tasks: u32,
-    /// A quarter of them cost no more than this.
+    /// The lower quartile: a quarter of the tasks cost no more.
     pub low: Cost,
-    /// A quarter of them cost no less than this.
+    /// The upper quartile: a quarter of the tasks cost no less.
     pub high: Cost,
 }

@@ -1,19 +1,19 @@
-//! Earlier posts of review threads, for the fixer that gets a comment of one.
+//! Earlier posts of review threads, for a fixer that gets a comment of the thread.
 
 use crate::ids::CommentId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How many threads are kept; the oldest go first.
+/// How many threads are stored; the oldest are dropped first.
 const MOST_THREADS: usize = 200;
-/// How many of the last posts of a thread are kept.
+/// How many of the last posts of a thread are stored.
 const MOST_POSTS: usize = 20;
-/// How much of each.
+/// How many characters of each post are stored.
 const POST_CHARS: usize = 2_000;
 
-/// Threads by the id of the comment that began them. Comments of untrusted authors are not among them.
+/// Threads by the id of the comment that began them. Comments of untrusted authors are left out.
 ///
-/// The ids are text: numbers as keys do not read back from within a tagged state.
+/// The ids are text because serde cannot read numeric map keys inside an internally tagged enum.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Threads(BTreeMap<String, Vec<ThreadPost>>);
@@ -22,13 +22,13 @@ pub struct Threads(BTreeMap<String, Vec<ThreadPost>>);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ThreadPost {
-    /// The comment; `None` for a reply of ours.
+    /// The comment's id; `None` for our own reply.
     comment: Option<CommentId>,
     text: String,
 }
 
 impl Threads {
-    /// Whether there are no posts at all.
+    /// Whether there are no posts.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -57,7 +57,7 @@ impl Threads {
         }
     }
 
-    /// The posts of a thread, oldest first, without this comment and the comments after it.
+    /// The posts of a thread, oldest first, up to but without this comment.
     pub(in crate::run) fn before(&self, thread: CommentId, comment: CommentId) -> String {
         let posts = self.0.get(&thread.to_string());
         let posts = posts.map_or(&[][..], Vec::as_slice);

@@ -3,24 +3,24 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A timer of a run. Each kind is set at most once at a time.
+/// A timer of a run. At most one timer of each kind is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Timer {
     /// Poll the pull request. Waking it early makes a phase poll now.
     Poll,
-    /// End a watched phase in which nothing has happened for too long.
+    /// End a watched phase after its inactivity timeout.
     Inactivity,
-    /// Try again what failed.
+    /// Retry a failed effect.
     Retry,
     /// End a pause after an outage.
     Hold,
-    /// End a cruise that took too long.
+    /// End a cruise that exceeded its maximum duration.
     Age,
 }
 
 impl Timer {
-    /// All of them.
+    /// All timers.
     pub const ALL: [Timer; 5] = [
         Timer::Poll,
         Timer::Inactivity,

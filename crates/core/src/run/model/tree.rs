@@ -22,7 +22,7 @@ pub struct Child {
     pub stage: ChildStage,
     /// Its share of the parent's budget so far.
     pub granted: Budget,
-    /// The number of the last report that was answered with a larger share; 0 for none.
+    /// The number of the last report that was answered with a larger share; 0 if none was.
     pub granted_for: u32,
     /// Its latest report; `None` before the first.
     pub report: Option<ChildReport>,
@@ -32,7 +32,7 @@ pub struct Child {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ChildStage {
-    /// Its request is being journaled; it may be there already.
+    /// Its request is being journaled and may be there already.
     Starting,
     /// It has begun.
     Started,
@@ -42,44 +42,44 @@ pub enum ChildStage {
     Ended,
 }
 
-/// The state of a child, as it reports it to its parent.
+/// A report of a child's state to its parent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChildReport {
-    /// Counts the reports of one child, from 1.
+    /// The number of the report, from 1.
     pub number: u32,
     /// The child's state.
     pub state: ChildState,
-    /// The child's budget: a grant has arrived once it is reported.
+    /// The child's budget. A grant has arrived once a report contains it.
     pub budget: Budget,
-    /// Usage of its agents and of its children.
+    /// Tokens and cost of its agents and of its children.
     pub spent: Spent,
     /// Its fixer rounds and those of its children.
     pub rounds: u32,
-    /// Comments on its pull request that are not answered yet, with those of its children.
+    /// Unanswered comments on its pull request and on those of its children.
     pub open_comments: u32,
-    /// Its branch, once that holds commits.
+    /// Its branch, once that has commits.
     pub branch: Option<BranchName>,
     /// The tip of that branch.
     pub head_sha: Option<CommitSha>,
     /// Its pull request.
     pub pull_request: Option<Published>,
-    /// The handoff of its agent to those who build on it.
+    /// The handoff of its agent to the agents of later tasks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<Handoff>,
     /// The plan that it wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
-    /// The results of the checks of the commits that go to the base.
+    /// The check results of the commits that it merges into the base.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked: Option<Checked>,
-    /// Changed files that its task is not about.
+    /// Changed files outside its task's paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
-    /// Tests of others that its task changed.
+    /// Existing tests that its task changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<String>,
-    /// How far its commits are from landing, where its task has a pull request of its own.
+    /// How near its commits are to landing, if its task has its own pull request.
     #[serde(default, skip_serializing_if = "Landable::is_not")]
     pub landable: Landable,
     /// The commit on the base, once it is merged.
@@ -87,11 +87,11 @@ pub struct ChildReport {
     pub merged: Option<CommitSha>,
 }
 
-/// The state of a child, as far as its parent must know.
+/// The state of a child, as far as its parent needs it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "state")]
 pub enum ChildState {
-    /// It works, or waits for something that comes by itself.
+    /// It works, or waits for something that needs no person.
     Working,
     /// Its share of the budget is used up.
     NeedsBudget {
@@ -106,11 +106,11 @@ pub enum ChildState {
         #[serde(default, skip_serializing_if = "Wants::is_limit")]
         wants: Wants,
     },
-    /// It ends like this.
+    /// It ended.
     Ended {
         /// Whether the child succeeded.
         status: OutcomeStatus,
-        /// Why, where it did not succeed.
+        /// The failure, if the child did not succeed.
         failure: Option<Problem>,
     },
 }
@@ -124,9 +124,9 @@ pub enum Wants {
     Limit,
     /// Approve its pull request.
     Approval,
-    /// Merge what passed everything.
+    /// Merge a commit that passed everything.
     Merge,
-    /// Decide about what drive does not merge.
+    /// Decide about a commit that drive does not merge.
     Decision,
 }
 
@@ -140,12 +140,12 @@ impl Wants {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "message")]
 pub enum RunMessage {
-    /// Starts a child. Starting it again finds it there.
+    /// Starts a child. Repeating it finds the child.
     StartRun {
         /// The child's request.
         request: Box<Request>,
     },
-    /// Asks something of a child.
+    /// Sends a request to a child.
     AskRun {
         /// The request.
         ask: Ask,
@@ -154,13 +154,13 @@ pub enum RunMessage {
     StopRun,
     /// Reports the state of this run to its parent.
     ReportToParent {
-        /// The report; its number makes it the same report when it is delivered again.
+        /// The report. Its number identifies it when it is delivered again.
         report: Box<ChildReport>,
     },
 }
 
 impl RunMessage {
-    /// The first half of the key of the effect that delivers it.
+    /// The first part of the effect's key.
     pub fn name(&self) -> &'static str {
         match self {
             RunMessage::StartRun { .. } => "startRun",
@@ -172,7 +172,7 @@ impl RunMessage {
 }
 
 impl Child {
-    /// Whether it has not ended.
+    /// Whether the child has not ended.
     pub fn is_live(&self) -> bool {
         self.stage != ChildStage::Ended
     }
@@ -189,13 +189,13 @@ impl Child {
         self.report.as_ref().map_or(0, |report| report.rounds)
     }
 
-    /// The comments that wait for an answer of it. Those it left when it ended wait for none.
+    /// The comments that it has yet to answer; none after it has ended.
     pub fn open_comments(&self) -> u32 {
         let report = self.report.as_ref().filter(|_| self.is_live());
         report.map_or(0, |report| report.open_comments)
     }
 
-    /// Whether it waits until a person raises a limit of its own.
+    /// Whether it waits until a person raises one of its own limits.
     pub fn waits_for_limit(&self) -> bool {
         let report = self.report.as_ref().filter(|_| self.is_live());
         matches!(
@@ -213,7 +213,7 @@ impl Child {
         number > 0 && self.granted_for >= number
     }
 
-    /// Whether it ended well.
+    /// Whether the child succeeded.
     pub fn has_succeeded(&self) -> bool {
         let state = self.report.as_ref().map(|report| &report.state);
         matches!(

@@ -5,7 +5,7 @@ use crate::agent::answer::{AuditSeverity, Cited, ProofCommand, Standing, Validat
 use crate::ids::{CommitSha, TaskId};
 use serde::{Deserialize, Serialize};
 
-/// An entry of a plan that an agent judges.
+/// An acceptance entry that an agent judges.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JudgeCheck {
@@ -13,7 +13,7 @@ pub struct JudgeCheck {
     pub task: TaskId,
     /// The entry's id within its task.
     pub id: String,
-    /// The acceptance criterion, in the words of the plan.
+    /// The acceptance criterion's text in the plan.
     pub criterion: String,
 }
 
@@ -23,7 +23,7 @@ pub struct JudgeCheck {
 pub struct Validation {
     /// The commit.
     pub commit: CommitSha,
-    /// Why its first answer could not be used, once it was asked again.
+    /// Why its first answer was unusable, once the validator was asked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<String>,
     /// Its answer, while programs check it.
@@ -57,14 +57,14 @@ pub struct JudgedEntry {
     pub task: TaskId,
     /// The entry's id within its task.
     pub id: String,
-    /// How it stands, in the validator's opinion.
+    /// The status that the validator gave it.
     pub status: Standing,
-    /// The result that counts, once programs checked the validator's.
+    /// The result that counts, after programs checked the validator's claim.
     pub result: ReceiptResult,
     /// The validator's note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The files that show it; all of them are there.
+    /// The files that show it; all of them exist.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<Cited>,
     /// The command that the validator gave.
@@ -73,7 +73,7 @@ pub struct JudgedEntry {
     /// The result of that command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<Receipt>,
-    /// Why it counts like this, where the validator's word alone does not say it.
+    /// Why this result counts, if it is not simply the validator's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -82,22 +82,22 @@ pub struct JudgedEntry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditFinding {
-    /// How bad it is.
+    /// The severity.
     pub severity: AuditSeverity,
     /// The problem, in one line.
     pub title: String,
     /// The place that it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Cited>,
-    /// More about it.
+    /// Details of the finding.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
-    /// The command that failed because of it; `None` where no program confirmed it.
+    /// The failed command that confirms it; `None` if no program confirmed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed: Option<Confirmed>,
 }
 
-/// A command that failed, as the validator said it would.
+/// A command that failed as the validator predicted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Confirmed {
@@ -108,14 +108,14 @@ pub struct Confirmed {
 }
 
 impl AuditFinding {
-    /// Whether a program confirmed it, and it must not be there.
+    /// Whether it is critical and a program confirmed it.
     pub fn is_critical(&self) -> bool {
         self.severity == AuditSeverity::Critical && self.confirmed.is_some()
     }
 }
 
 impl Opinion {
-    /// The entry of a task.
+    /// The judgement of an entry of a task.
     pub fn of(&self, task: &TaskId, id: &str) -> Option<&JudgedEntry> {
         let mut entries = self.entries.iter();
         entries.find(|one| one.task == *task && one.id == id)

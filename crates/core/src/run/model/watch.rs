@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// How many approvals are remembered.
+/// How many approvals from the command line are stored.
 const MOST_APPROVALS: usize = 100;
 
 /// The state of a watched pull request.
@@ -21,25 +21,25 @@ pub struct Watch {
     pub backoff: Backoff,
     /// When something last happened.
     pub last_activity: Timestamp,
-    /// Up to where the pull request was read.
+    /// The time up to which the pull request was read.
     pub cursor: Option<Timestamp>,
-    /// Whether it was polled since the worker finished its last step.
+    /// Whether the pull request was polled after the worker's last step.
     pub fresh: bool,
-    /// Set after the inactivity timeout: one more poll without news ends the phase. Counts failed
-    /// polls.
+    /// Counts failed polls after the inactivity timeout; `None` before it. One more poll without
+    /// news ends the phase.
     #[serde(default)]
     pub closing: Option<u32>,
-    /// Comments that are to get their 👀.
+    /// Comments that are to get an 👀 reaction.
     pub eyes: VecDeque<CommentRef>,
-    /// Approvals on the forge at the last poll, each with the approved commit.
+    /// Approvals on the forge at the last poll, each with its commit.
     pub approvals: Vec<Approved>,
-    /// Approvals from the command line, each with the head it was given for.
+    /// Approvals from the command line, each with its commit.
     #[serde(default)]
     pub granted: Vec<Approved>,
     /// Requests for changes that stood at the last poll.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objections: Vec<Objected>,
-    /// Who wrote while a merge was under way. A person merges then.
+    /// The author of a comment that arrived during a merge. A person merges in that case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupted: Option<Interrupted>,
     /// The last reading, if it was complete.
@@ -48,46 +48,46 @@ pub struct Watch {
     /// The reading under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asking: Option<Asking>,
-    /// What the next reading must read at least.
+    /// What the next reading must include at least.
     #[serde(default, skip_serializing_if = "Reading::is_of_changes")]
     pub wants: Reading,
-    /// When everything is read again, whatever the forge says has changed.
+    /// When everything is read again, even if the forge reports no change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole_at: Option<Timestamp>,
-    /// The wait after that.
+    /// The wait before the reading after that.
     #[serde(default = "whole_backoff")]
     pub whole_backoff: Backoff,
-    /// Readings in a row that were needed for a conclusion and failed.
+    /// Readings in a row that a decision needed and that failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed_readings: u32,
-    /// Posts to make on the pull request besides the answers, by their keys.
+    /// Posts to make on the pull request besides replies, by key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub to_say: BTreeMap<PostKey, String>,
-    /// Keys of the posts that were made there.
+    /// Keys of the posts that were made.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub said: BTreeSet<PostKey>,
-    /// When a person last said that a review is complete, by the forge's clock.
+    /// When a person last completed a review, by the forge's clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Timestamp>,
     /// Why the last poll failed, or what it could not read.
     pub trouble: Option<String>,
-    /// The commit that the pull request shows, where it is not the one that was pushed.
+    /// The head of the pull request, if it is not the pushed commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<CommitSha>,
-    /// The last such commit that was merged or found to be known. Seeing it again is not news,
-    /// until something else was pushed.
+    /// The last such head that was merged in or found to be known. Seeing it again is not news
+    /// until something else is pushed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caught: Option<CommitSha>,
 }
 
-/// How much of a pull request is read.
+/// How much of a pull request to read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Reading {
-    /// What changed since the last reading.
+    /// Changes since the last reading.
     #[default]
     Changes,
-    /// All that is on the pull request.
+    /// Everything on the pull request.
     Whole,
 }
 
@@ -97,13 +97,13 @@ impl Reading {
     }
 }
 
-/// A reading of a pull request that is under way.
+/// A reading of a pull request that is in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Asking {
-    /// The commit that was published when it began.
+    /// The published commit when the reading began.
     pub head: Option<CommitSha>,
-    /// Whether another one was requested since.
+    /// Whether another reading was requested since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
 }
@@ -112,7 +112,7 @@ pub struct Asking {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LastReading {
-    /// The commit that was published when it began.
+    /// The published commit when the reading began.
     pub head: Option<CommitSha>,
     /// How much was read.
     pub reading: Reading,
@@ -121,29 +121,29 @@ pub struct LastReading {
     pub at: Option<Timestamp>,
 }
 
-/// A request for changes that stands.
+/// A request for changes that was not withdrawn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Objected {
     /// The login of the person who objects.
     pub by: String,
-    /// The commit it was given on, where the forge says.
+    /// The commit that the request was made on, if the forge reports it.
     pub head: Option<CommitSha>,
     /// A link for people.
     pub url: Option<String>,
 }
 
-/// A comment that a person wrote while a merge was under way.
+/// A comment that a person wrote during a merge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Interrupted {
     /// The login of the person who wrote it.
     pub by: String,
-    /// The first line of it.
+    /// The first line of the comment.
     pub words: String,
 }
 
-/// From ten minutes to six hours.
+/// The backoff of whole readings: from ten minutes to six hours.
 fn whole_backoff() -> Backoff {
     Backoff::new(Duration::from_secs(600), Duration::from_secs(6 * 3600))
 }
@@ -156,9 +156,9 @@ fn is_zero(count: &u32) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Approved {
-    /// Who gave it.
+    /// The login of the person who approved.
     pub by: String,
-    /// The commit it was given for.
+    /// The approved commit.
     pub head: CommitSha,
 }
 
@@ -192,7 +192,7 @@ impl Watch {
         }
     }
 
-    /// Remembers an approval from the command line; the newest are enough.
+    /// Stores an approval from the command line, and drops the oldest beyond the limit.
     pub(in crate::run) fn grant(&mut self, approved: Approved) {
         if !self.granted.contains(&approved) {
             self.granted.push(approved);
@@ -201,7 +201,7 @@ impl Watch {
         self.granted.drain(..too_many);
     }
 
-    /// Replaces the approvals on the forge; those that are missing now were withdrawn. Returns
+    /// Replaces the approvals on the forge; approvals that are missing now were withdrawn. Returns
     /// whether one is new.
     pub(in crate::run) fn stand(&mut self, approvals: Vec<Approved>) -> bool {
         let is_new = approvals.iter().any(|one| !self.approvals.contains(one));

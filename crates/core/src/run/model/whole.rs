@@ -1,4 +1,4 @@
-//! The last stage of a cruise: its combined commits, reviewed, checked and merged into the base.
+//! The last stage of a cruise: its combined commits are reviewed, checked and merged into the base.
 
 use super::level::Level;
 use super::line::{ContractCheck, Receipt};
@@ -7,20 +7,20 @@ use super::validation::{JudgeCheck, Opinion, Validation};
 use crate::ids::CommitSha;
 use serde::{Deserialize, Serialize};
 
-/// The commits of a cruise that go to the base together.
+/// The commits of a cruise that are merged into the base together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WholeTerms {
-    /// The tip of their branch, a verified commit.
+    /// The tip of the line, a verified commit.
     pub head: CommitSha,
     /// The pull request that brings them to the base.
     pub pull_request: Published,
     /// The landed tasks, in one sentence.
     pub landed: String,
-    /// Whether the plan's file is taken out before they land.
+    /// Whether the plan's file is removed before the merge.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub drops_plan: bool,
-    /// Whether the domains look at all of it once more.
+    /// Whether the domains review the combined commits as well.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reviewed: bool,
     /// The acceptance criteria that programs check.
@@ -32,27 +32,27 @@ pub struct WholeTerms {
     /// The acceptance level: what the cruise must show before it counts as done.
     #[serde(default)]
     pub level: Level,
-    /// How many fixer rounds there are for what those programs do not show.
+    /// How many fixer rounds are allowed for criteria that programs show as unmet.
     #[serde(default)]
     pub max_waves: u32,
 }
 
-/// How far such a phase is.
+/// The state of a phase that merges the combined commits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Whole {
     /// The results of the checks, with their commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checked: Option<Checked>,
-    /// The validator that was asked last.
+    /// The last validator that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation: Option<Validation>,
-    /// Whether the plan's file was taken out.
+    /// Whether the plan's file was removed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dropped: bool,
-    /// How many fixer rounds began for what they did not show.
+    /// How many fixer rounds were started for unmet criteria.
     pub waves: u32,
-    /// The commit that people were told to merge, or to decide about.
+    /// The commit that people were asked to merge or to decide about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub announced: Option<CommitSha>,
     /// Why only a person can merge that commit.
@@ -64,10 +64,10 @@ pub struct Whole {
     /// The commit that a person approved after drive could not merge it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved: Option<CommitSha>,
-    /// Files of the verified commit that decide how work is verified.
+    /// Files of the verified commit that control how work is verified.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protected: Vec<String>,
-    /// The commit of others on the branch that was merged last.
+    /// The last commit of other people on the branch that was merged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joined: Option<CommitSha>,
     /// Why the last commit did not pass verification, for the next fixer.
@@ -81,17 +81,17 @@ pub struct Whole {
 pub struct Left {
     /// The reason, in one sentence.
     pub why: String,
-    /// Whether it can go away without a decision.
+    /// Whether the reason can disappear without a decision.
     pub by: LeftBy,
 }
 
-/// What leaves a commit to a person.
+/// The kind of reason that leaves a commit to a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LeftBy {
-    /// What people or checks have against it, which may change.
+    /// Objections of people or of checks, which may change.
     Circumstances,
-    /// Something that a person decides.
+    /// A decision that only a person can make.
     Decision,
 }
 
@@ -109,7 +109,7 @@ pub struct Checked {
 }
 
 impl Whole {
-    /// Whether it says nothing yet.
+    /// Whether nothing is known yet.
     pub(in crate::run) fn is_empty(&self) -> bool {
         *self == Self::default()
     }

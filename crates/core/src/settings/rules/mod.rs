@@ -1,4 +1,4 @@
-//! Rules that the schema cannot express: combinations of values, and values that cannot exist.
+//! Rules that the schema cannot express: combinations of values, and impossible values.
 
 mod routes;
 mod rule;
@@ -16,7 +16,7 @@ use crate::problem::{Kind, Problem};
 use crate::units::Period;
 use std::collections::BTreeMap;
 
-/// Every rule the settings break.
+/// All rules that the settings break.
 pub(super) fn broken(settings: &Settings) -> Vec<Broken> {
     let mut broken = Vec::new();
     broken.extend(periods(settings));
@@ -44,7 +44,7 @@ fn notify(settings: &Settings) -> Option<Broken> {
         .then(|| Broken::new(&["notify.command"], "`notify.command` names no program"))
 }
 
-/// The most review domains: each costs an agent a round.
+/// The maximum number of review domains: each costs one agent run per round.
 const MOST_DOMAINS: usize = 20;
 
 fn review(review: &ReviewSettings) -> Vec<Broken> {
@@ -147,7 +147,7 @@ fn counts(settings: &Settings) -> Vec<Broken> {
     .collect()
 }
 
-/// More runs of one failing stage tell nothing new.
+/// More runs of one failing stage show nothing new.
 const MOST_RETRIES: u32 = 10;
 
 fn retries(settings: &Settings) -> Option<Broken> {
@@ -170,7 +170,7 @@ fn budget(settings: &Settings) -> Vec<Broken> {
     broken
 }
 
-/// Agents that are named but not described.
+/// Agents that are named but not configured.
 fn references(settings: &Settings) -> Vec<Broken> {
     let TeamSettings {
         primary_llm,
@@ -299,7 +299,7 @@ fn secrets(secrets: &SecretSettings) -> Vec<Broken> {
     broken.collect()
 }
 
-/// A relative path that stays below where it starts, and out of git's own folder.
+/// Whether a path is relative, stays below its start, and does not enter `.git`.
 fn is_inside(path: &str) -> bool {
     let mut parts = path
         .split('/')
@@ -311,7 +311,7 @@ fn is_inside(path: &str) -> bool {
         && parts.all(|part| part != "..")
 }
 
-/// Limits under which an agent could not even start.
+/// Limits so low that an agent could not even start.
 fn agent_limits(settings: &Settings) -> Vec<Broken> {
     let zero = |(name, agent): (&String, &AgentConfig)| {
         let limits = &agent.limits;
@@ -340,7 +340,7 @@ fn agents(settings: &Settings) -> Vec<Broken> {
         &settings.forge.webhook_secret_env,
     ];
     let checked = settings.agents.iter().filter_map(|(name, agent)| {
-        // The name goes into flags, file names and reports.
+        // The name is used in flags, file names and reports.
         if !is_bare(name) {
             return Some(Broken {
                 paths: vec![agent_path(name)],
@@ -363,7 +363,7 @@ fn agents(settings: &Settings) -> Vec<Broken> {
     checked.collect()
 }
 
-/// Whatever of these was set last is what made an agent impossible.
+/// The settings that may have made an agent impossible; the one that was set last is reported.
 fn agent_culprits(name: &str) -> Vec<KeyPath> {
     let fields = [
         "kind",

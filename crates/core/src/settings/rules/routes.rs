@@ -9,7 +9,7 @@ use globset::Glob;
 use std::collections::HashSet;
 use std::path::{Component, Path};
 
-/// Every rule a route breaks.
+/// All rules that the routes break.
 pub(super) fn broken(verify: &VerifySettings) -> Vec<Broken> {
     let routes = verify.routes.iter().enumerate();
     let routes = routes.flat_map(|(at, route)| Checked { at, route }.broken(verify.deadline));
@@ -45,7 +45,7 @@ fn protected(verify: &VerifySettings) -> Option<Broken> {
     Some(Broken::new(&["verify.protected_paths"], wrong))
 }
 
-/// A stage's key, its command and its timeout.
+/// The key, the command and the timeout of a stage.
 type Stage<'a> = (&'static str, Option<&'a Vec<String>>, Option<Period>);
 
 struct Checked<'a> {

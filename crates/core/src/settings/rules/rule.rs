@@ -1,9 +1,9 @@
 use super::super::key_path::KeyPath;
 
-/// A rule that does not hold.
+/// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::settings) struct Broken {
-    /// The settings involved, the most likely culprit first.
+    /// The settings involved, the most likely cause first.
     pub(in crate::settings) paths: Vec<KeyPath>,
     pub(in crate::settings) message: String,
     pub(in crate::settings) hint: Option<String>,

@@ -1,4 +1,4 @@
-//! Rules for where the forge's token comes from.
+//! Rules about the source of the forge's token.
 
 use super::rule::Broken;
 use crate::settings::model::ForgeSettings;
@@ -28,7 +28,7 @@ pub(super) fn broken(forge: &ForgeSettings) -> Vec<Broken> {
     broken
 }
 
-/// A GitHub App needs all three keys.
+/// The error of a GitHub App that lacks some of its three keys.
 fn half_an_app(forge: &ForgeSettings) -> Option<Broken> {
     let given = [
         forge.app_id.is_some(),

@@ -1,4 +1,4 @@
-//! The settings as a user meets them: a text in, values or mistakes out.
+//! Tests of the settings from a user's view: a text goes in, values or errors come out.
 
 mod mistakes;
 mod properties;
@@ -9,7 +9,7 @@ use crate::agent::{AgentKind, AgentLimits};
 use serde_json::json;
 use std::time::Duration;
 
-/// The example of the contract, with every key it names.
+/// The example of the contract, with all of its keys.
 pub(super) const CONTRACT: &str = include_str!("contract.toml");
 
 fn file(text: &str) -> Layer {

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// Any value TOML can write, small.
+/// Any small value that TOML can express.
 fn any_value() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         any::<i64>().prop_map(|number| number.to_string()),
@@ -43,7 +43,7 @@ fn any_key() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Every text that passes the check decodes: the place of every mistake is known.
+    /// Every text that passes the check can be decoded, and every error has a place.
     #[test]
     fn any_value_at_any_key_is_accepted_or_blamed_on_its_line(key in any_key(), value in any_value()) {
         let text = format!("\n{key} = {value}\n");

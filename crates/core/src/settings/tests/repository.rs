@@ -1,4 +1,4 @@
-//! Tests of a repository's `drive.toml` over the user's own file.
+//! Tests of a repository's `drive.toml` on top of the user's own file.
 
 use super::*;
 use crate::agent::reach;
@@ -72,7 +72,7 @@ fn a_repository_can_be_stricter_than_the_users_own_settings_and_not_weaker() {
                 assert_eq!(refused(&layers), expected, "{mine} {other}");
             }
         }
-        // Without a word of the user's, the defaults give way.
+        // If the user set nothing, the repository may change the defaults.
         assert!(resolve(&[theirs(&text(rising[0]))]).is_ok());
     }
 }

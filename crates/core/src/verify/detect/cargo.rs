@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 pub struct CargoWorkspace {
     /// The packages.
     pub packages: Vec<CargoPackage>,
-    /// Whether `Cargo.lock` is tracked, so that a build must not change it.
+    /// Whether `Cargo.lock` is tracked; then a build must not change it.
     pub locked: bool,
-    /// Whether the project is set up for nextest.
+    /// Whether the project uses nextest.
     pub nextest: bool,
-    /// Whether it depends on crates of a registry or of a git repository.
+    /// Whether it depends on crates from a registry or a git repository.
     pub has_needs: bool,
 }
 
@@ -24,13 +24,13 @@ pub struct CargoPackage {
     pub name: String,
     /// Its folder, relative to the workspace; empty for a root package.
     pub dir: String,
-    /// The members it depends on, for whatever purpose.
+    /// The members that it depends on, for any purpose.
     pub uses: Vec<String>,
-    /// What its test binaries are called, that of its documentation included.
+    /// The names of its test binaries, including its documentation tests.
     pub tests: Vec<String>,
     /// Whether it has a library.
     pub has_lib: bool,
-    /// Whether a benchmark needs features that only a nightly compiler has.
+    /// Whether a benchmark needs unstable compiler features.
     pub has_nightly_bench: bool,
 }
 
@@ -62,8 +62,8 @@ impl CargoWorkspace {
         wanted
     }
 
-    /// Every target that the compiler can build: a benchmark with `#![feature(test)]` fails on stable, and
-    /// nobody builds it there. `--lib` is an error for a package without a library.
+    /// Arguments for every target that the compiler can build. A benchmark with `#![feature(test)]` fails on
+    /// stable, so benchmarks are left out there. `--lib` is an error for a package without a library.
     fn targets(&self, affected: Option<&BTreeSet<String>>) -> Vec<String> {
         let selected = || {
             let packages = self.packages.iter();
@@ -77,12 +77,12 @@ impl CargoWorkspace {
         lib.into_iter().chain(others).map(str::to_owned).collect()
     }
 
-    /// `None` when something changed that concerns every package.
+    /// The affected packages; `None` if a changed file concerns every package.
     fn affected(&self, touched: &Touched) -> Option<BTreeSet<String>> {
         affected(&self.members(), touched, concerns_all)
     }
 
-    /// The packages of which a source changed, with the binaries that can test each.
+    /// The packages with changed sources, each with the binaries that can test it.
     fn changed(&self, touched: &Touched) -> Vec<TestedMember> {
         let binaries = |names: &BTreeSet<String>| -> Vec<String> {
             let packages = self.packages.iter();
@@ -108,7 +108,7 @@ impl CargoWorkspace {
     }
 }
 
-/// The packages that changed and those that depend on them, as arguments.
+/// The arguments that select the affected packages.
 fn selection(affected: Option<&BTreeSet<String>>) -> Vec<String> {
     let Some(affected) = affected else {
         return vec!["--workspace".to_owned()];
@@ -133,7 +133,7 @@ pub fn needs_nightly(text: &str) -> bool {
     })
 }
 
-/// Files at the root of a workspace that decide how every member is built.
+/// Whether a file at the root of a workspace affects how every member is built.
 fn concerns_all(path: &str) -> bool {
     matches!(
         path,

@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 /// A CMake project, tested by CTest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CMakeProject {
-    /// Whether it registers tests with CTest.
+    /// Whether it adds tests to CTest.
     pub has_tests: bool,
-    /// Source files below it that its files never name.
+    /// Source files below its folder that its CMake files never name.
     pub unbuilt: BTreeSet<String>,
 }
 
-/// Where it is built.
+/// The build directory.
 const BUILD: &str = ".drive-build";
 
 impl CMakeProject {
@@ -38,13 +38,13 @@ impl CMakeProject {
     }
 }
 
-/// Whether the text of CMake files turns tests on.
+/// Whether the text of CMake files enables tests.
 pub fn cmake_has_tests(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     text.contains("enable_testing") || text.contains("include(ctest)")
 }
 
-/// Whether the text of CMake files collects sources by pattern, so that it covers files it does not name.
+/// Whether the text of CMake files collects sources by pattern, so that it covers files without naming them.
 pub fn cmake_collects(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     let globs = text

@@ -1,17 +1,17 @@
-//! The commands a detector plans, and the changes it has no command for.
+//! The commands that a detector plans, and the changes that no command tests.
 
 use crate::verify::envelope::StageName;
 use crate::verify::plan::TestedMember;
 
-/// One command a detector wants.
+/// A command that a detector plans.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub(crate) name: StageName,
     pub(crate) argv: Vec<String>,
     pub(crate) env: Vec<(String, String)>,
-    /// It installs packages, so it may reach the package registries.
+    /// Whether it installs packages and may therefore reach the package registries.
     pub(crate) installs: bool,
-    /// Changed members, each of which it must test.
+    /// Changed members; the command must test each.
     pub(crate) members: Vec<TestedMember>,
 }
 
@@ -50,13 +50,13 @@ impl Wanted {
     }
 }
 
-/// Changed paths of a project that none of its commands tests.
+/// Changed paths of a project that no planned command tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gap {
     /// The paths, relative to the project.
     pub(crate) paths: Vec<String>,
     /// Why they are not tested.
     pub(crate) why: String,
-    /// What makes them tested.
+    /// How to get them tested.
     pub(crate) remedy: String,
 }

@@ -21,7 +21,7 @@ impl DotnetProject {
                 &["dotnet", "test", "--no-build", "--nologo", &self.file],
             ),
         ];
-        // The servers of MSBuild and the compiler would outlive their stage.
+        // The servers of MSBuild and the compiler would keep running after their stage.
         let alone = |wanted: Wanted| {
             wanted
                 .env("DOTNET_CLI_TELEMETRY_OPTOUT", "1")

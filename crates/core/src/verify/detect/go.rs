@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 /// A Go module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GoModule {
-    /// Its packages, as `go list` describes them; empty when it could not.
+    /// Its packages, as `go list` describes them; empty if that failed.
     pub packages: Vec<GoPackage>,
-    /// Whether it requires modules that are not among its own files.
+    /// Whether it requires modules that it does not vendor.
     pub has_needs: bool,
 }
 
@@ -20,7 +20,7 @@ pub struct GoPackage {
     pub import_path: String,
     /// Its folder, relative to the module; empty for the module's root.
     pub dir: String,
-    /// The import paths it uses, those of its tests included.
+    /// The import paths that it uses, including those of its tests.
     pub uses: Vec<String>,
 }
 
@@ -46,12 +46,12 @@ impl GoModule {
         affected.map_or_else(|| vec!["./...".to_owned()], |a| a.into_iter().collect())
     }
 
-    /// `None` when something changed that concerns every package.
+    /// The affected packages; `None` if a changed file concerns every package.
     fn affected(&self, touched: &Touched) -> Option<BTreeSet<String>> {
         affected(&self.members(), touched, concerns_all)
     }
 
-    /// The packages of which a source changed, with those whose tests exercise each.
+    /// The packages with changed sources, each with the packages whose tests exercise it.
     fn changed(&self, touched: &Touched) -> Vec<TestedMember> {
         let changed = changed_sources(&self.members(), touched, ".go").into_iter();
         changed

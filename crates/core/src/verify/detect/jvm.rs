@@ -20,11 +20,11 @@ pub enum JvmTool {
 }
 
 impl JvmProject {
-    /// The whole project: a module's tests may need any other.
+    /// The commands for the whole project, because a module's tests may need any other module.
     pub(super) fn wanted(&self) -> Vec<Wanted> {
         let (program, wrapper, options, compile): (_, _, &[&str], _) = match self.tool {
             JvmTool::Maven => ("mvn", "./mvnw", &["-B"], "test-compile"),
-            // A daemon would outlive its stage.
+            // A daemon would keep running after its stage.
             JvmTool::Gradle => (
                 "gradle",
                 "./gradlew",
@@ -40,7 +40,7 @@ impl JvmProject {
                 .args([task.to_owned()])
         };
         vec![
-            // It fetches what the project and the tool itself need.
+            // The compile stage fetches the dependencies of the project and of the tool.
             Wanted {
                 installs: true,
                 ..stage(StageName::Compile, compile)

@@ -3,12 +3,12 @@ use super::members::Touched;
 use crate::verify::envelope::StageName;
 use std::collections::BTreeSet;
 
-/// A Makefile and the targets it names.
+/// A Makefile with its targets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Makefile {
     /// Explicit targets, in order.
     pub targets: Vec<String>,
-    /// Source files below it that its build and tests never name.
+    /// Source files below its folder that its build and tests never name.
     pub unbuilt: BTreeSet<String>,
 }
 

@@ -1,18 +1,18 @@
-//! Parts of a project that can be tested alone, and which of them a change reaches.
+//! Parts of a project that can be tested separately, and which of them a change affects.
 
 use std::collections::BTreeSet;
 
-/// What of one project changed.
+/// The changed part of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Touched {
-    /// All of it counts as changed.
+    /// The whole project counts as changed.
     All,
     /// These paths, relative to the project.
     Paths(BTreeSet<String>),
 }
 
 impl Touched {
-    /// The changed paths; none where all of it counts as changed.
+    /// The changed paths; empty if the whole project counts as changed.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &String> {
         let paths = match self {
             Touched::All => None,
@@ -22,7 +22,7 @@ impl Touched {
     }
 }
 
-/// A part of a workspace that can be built and tested alone.
+/// A part of a workspace that can be built and tested separately.
 #[derive(Clone, Copy)]
 pub(crate) struct Member<'a> {
     pub(crate) name: &'a str,
@@ -30,7 +30,7 @@ pub(crate) struct Member<'a> {
     pub(crate) uses: &'a [String],
 }
 
-/// `path` relative to `dir`, when it lies in it.
+/// Returns `path` relative to `dir`, if it is inside.
 pub(crate) fn below<'a>(path: &'a str, dir: &str) -> Option<&'a str> {
     if dir.is_empty() {
         return Some(path);
@@ -38,14 +38,14 @@ pub(crate) fn below<'a>(path: &'a str, dir: &str) -> Option<&'a str> {
     path.strip_prefix(dir)?.strip_prefix('/')
 }
 
-/// The member whose folder is the deepest above a path.
+/// The member in the deepest folder that contains a path.
 pub(crate) fn owner<'a, 'b>(members: &'b [Member<'a>], path: &str) -> Option<&'b Member<'a>> {
     let above = members.iter().filter(|m| below(path, m.dir).is_some());
     above.max_by_key(|m| m.dir.len())
 }
 
-/// The members that changed, and everything that depends on them; `None` when something changed that
-/// concerns every member, or belongs to none.
+/// The changed members with everything that depends on them; `None` if a changed file concerns
+/// every member or belongs to none.
 pub(crate) fn affected(
     members: &[Member<'_>],
     touched: &Touched,
@@ -62,7 +62,7 @@ pub(crate) fn affected(
     Some(with_dependents(members, changed))
 }
 
-/// The members of which a source changed, each with itself and everything that depends on it.
+/// The members with changed sources, each with itself and everything that depends on it.
 pub(crate) fn changed_sources(
     members: &[Member<'_>],
     touched: &Touched,

@@ -1,22 +1,22 @@
-//! Finds source files that a build never names, neither in its commands nor in files that these name.
+//! Finds source files that a build never names, neither in its commands nor in the files that those name.
 
 use globset::{Glob, GlobMatcher};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The endings of source files. Documents and data are nobody's source: running the tests is enough.
+/// Endings of source files. Documents and data are no sources: running the tests is enough for them.
 const SOURCES: [&str; 40] = [
     "c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "m", "mm", "s", "S", "asm", "f", "f90", "d",
     "zig", "rs", "go", "swift", "py", "rb", "pl", "pm", "lua", "tcl", "sh", "bash", "js", "cjs",
     "mjs", "jsx", "ts", "tsx", "java", "kt", "scala", "hs", "ml", "php",
 ];
 
-/// Languages whose files name each other without the ending, as in `import a.b`.
+/// Languages in which files name each other without the ending, as in `import a.b`.
 const MODULES: [&str; 17] = [
     "py", "rb", "pl", "pm", "lua", "tcl", "js", "cjs", "mjs", "jsx", "ts", "tsx", "java", "kt",
     "scala", "hs", "php",
 ];
 
-/// Programs that find their files themselves, and the endings of those; none for any.
+/// Programs that find their own files, with the endings of those files; empty for any file.
 const FINDERS: [(&[&str], &[&str]); 8] = [
     (
         &["pytest", "py.test", "unittest", "tox", "nox", "hatch"],
@@ -45,7 +45,7 @@ const FINDERS: [(&[&str], &[&str]); 8] = [
     ),
 ];
 
-/// The source files of `files` that these commands never name, and that no program in them finds itself.
+/// The source files among `files` that these commands never name and that no program in them finds by itself.
 pub fn unbuilt(
     commands: &str,
     files: &[String],
@@ -63,8 +63,8 @@ pub fn unbuilt(
     missed
 }
 
-/// The source files of `files` that a text never names. `read` gives the text of a file, so that a script
-/// or a header counts that a named file names.
+/// The source files among `files` that a text never names. `read` returns the text of a file, so
+/// that a file counts if a named script or header names it.
 pub fn unmentioned(
     text: &str,
     files: &[String],
@@ -84,14 +84,14 @@ pub fn unmentioned(
         .collect()
 }
 
-/// Whether a path is that of a source file.
+/// Whether a path is a source file, judged by its ending.
 fn is_source(path: &str) -> bool {
     SOURCES.contains(&ending(path))
 }
 
 struct Named<'a> {
     files: &'a [String],
-    /// Files by the last part of a name that means them.
+    /// Files by the last part of a name that may refer to them.
     by_name: BTreeMap<String, Vec<(String, &'a String)>>,
     seen: BTreeSet<String>,
 }
@@ -112,7 +112,7 @@ impl<'a> Named<'a> {
         }
     }
 
-    /// The files that a text names and no text before did.
+    /// The files that a text names and no earlier text did.
     fn add(&mut self, text: &str) -> Vec<String> {
         let mut new = BTreeSet::new();
         for word in words(text) {
@@ -135,7 +135,7 @@ impl<'a> Named<'a> {
 }
 
 impl Named<'_> {
-    /// The `__init__.py` of every package above a Python module, which an import of it runs.
+    /// The `__init__.py` files of all packages above a Python module, which importing it runs.
     fn packages_of(&self, file: &str) -> Vec<String> {
         const INIT: &str = "__init__.py";
         let is_python = ending(file) == "py";
@@ -150,7 +150,8 @@ impl Named<'_> {
     }
 }
 
-/// What a file is called: its path, and without the ending where its language imports it so.
+/// The names that refer to a file: its path, and the path without its ending if the language
+/// imports files like that.
 fn names(file: &str) -> Vec<String> {
     let mut names = vec![file.to_owned()];
     if MODULES.contains(&ending(file)) {
@@ -164,7 +165,7 @@ fn names(file: &str) -> Vec<String> {
     names
 }
 
-/// Whether one of two paths is the end of the other.
+/// Whether one path is the end of the other.
 fn is_same(a: &str, b: &str) -> bool {
     let ends = |long: &str, short: &str| {
         long.strip_suffix(short)
@@ -173,7 +174,7 @@ fn is_same(a: &str, b: &str) -> bool {
     ends(a, b) || ends(b, a)
 }
 
-/// The words of a text that can be paths, without what leads up.
+/// The words of a text that may be paths, without leading `..`.
 fn words(text: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_alphanumeric() || "_./-*+~@".contains(c);
     text.split(|c| !is_part(c))
@@ -189,7 +190,7 @@ fn words(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The last part of a pattern; a pattern for every file says nothing.
+/// The matcher of a pattern's last part; `None` for a pattern that matches every file.
 fn glob(word: &str) -> Option<GlobMatcher> {
     let last = last(word);
     let says = last.contains('*') && last.chars().any(char::is_alphanumeric);
@@ -197,7 +198,7 @@ fn glob(word: &str) -> Option<GlobMatcher> {
         .flatten()
 }
 
-/// The endings that the programs in these commands look for themselves.
+/// The endings of files that the programs in these commands find by themselves.
 fn finders(commands: &str) -> Vec<&'static [&'static str]> {
     let words = words(commands);
     let has = |program: &&str| words.iter().any(|word| last(word) == *program);

@@ -1,7 +1,7 @@
 //! Default routes: detects the projects of a tree, and plans their stages for a change.
 //!
-//! Pure: it works on a small description of the tree. The deepest project folder above a path
-//! covers it; a path outside all projects is not covered.
+//! This code is pure: it works on a small description of the tree. The deepest project folder above
+//! a path covers it; a path outside all projects is not covered.
 
 mod cargo;
 mod cmake;
@@ -63,7 +63,7 @@ impl Project {
     }
 }
 
-/// What a project is built with.
+/// The kind of a project, by its build tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProjectKind {
     /// A Cargo workspace or package.
@@ -107,7 +107,8 @@ impl ProjectKind {
         }
     }
 
-    /// What would make its tests known. The other kinds have a runner that says when it found none.
+    /// The entry that would make its tests known. Other kinds have a runner that reports if it
+    /// found no tests.
     fn test_entry(&self) -> &'static str {
         match self {
             ProjectKind::Make(_) => "`test` target",
@@ -123,7 +124,8 @@ impl ProjectKind {
         }
     }
 
-    /// A Makefile beside a project usually wraps it, so it counts only where it is alone.
+    /// Whether the kind only counts if no other covers the folder: a Makefile beside a project
+    /// usually wraps it.
     fn is_fallback(&self) -> bool {
         match self {
             ProjectKind::Make(_) => true,
@@ -139,7 +141,7 @@ impl ProjectKind {
         }
     }
 
-    /// Files that decide what is verified.
+    /// The files that control what is verified.
     fn rule_files(&self) -> &'static [&'static str] {
         match self {
             ProjectKind::Cargo(_) => rule_files::CARGO,
@@ -155,7 +157,7 @@ impl ProjectKind {
         }
     }
 
-    /// Whether a path is this kind's own: one of its sources, or a file that decides what is verified.
+    /// Whether a path belongs to this kind: a source file, or a file that controls what is verified.
     fn owns(&self, path: &str) -> bool {
         let endings: &[&str] = match self {
             ProjectKind::Cargo(_) => &["rs"],
@@ -175,18 +177,18 @@ impl ProjectKind {
     }
 }
 
-/// What the stages of a project are bounded by.
+/// The limits of a project's stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// The timeouts of the stages.
     pub timeouts: StageTimeouts,
-    /// Their memory, when it is bounded.
+    /// The memory limit of each stage, if there is one.
     pub memory_bytes: Option<u64>,
-    /// Network access of the stages. Commands that install packages reach the registries at least.
+    /// Network access of the stages. Commands that install packages may always reach the registries.
     pub network: StageNetwork,
 }
 
-/// The stages that `scope` needs, from the projects of the candidate's tree.
+/// The stages for `scope`, planned from the projects in the candidate's tree.
 pub fn plan_projects(
     projects: &[Project],
     scope: &Scope,
@@ -204,7 +206,7 @@ pub fn plan_projects(
         let is_alone = dirs.iter().filter(|dir| **dir == project.dir).count() == 1;
         let wanted = wanted(project, touched, bounds).map_err(|gap| unexercised(project, gap))?;
         let tests = wanted.iter().any(|w| w.name == StageName::TargetedTests);
-        // A Gemfile for the documents of a Rust project tests nothing, and has nothing to test.
+        // For example, a Gemfile for the documentation of a Rust project tests nothing.
         if !tests && !is_alone && !touched.paths().any(|path| project.kind.owns(path)) {
             continue;
         }
@@ -256,7 +258,7 @@ fn unexercised(project: &Project, gap: Gap) -> RouteProblem {
     }
 }
 
-/// The first program of these commands that the machine lacks.
+/// The first program of these commands that is missing on the machine.
 fn missing(project: &Project, wanted: &[Wanted]) -> Option<String> {
     let mut programs = wanted.iter().filter_map(|wanted| wanted.argv.first());
     programs
@@ -308,7 +310,7 @@ fn route_name(project: &Project) -> String {
     }
 }
 
-/// Which projects answer for which paths; without paths, every project for all of itself.
+/// The projects that are responsible for each path; without paths, every project is responsible for itself.
 fn responsible<'a>(
     projects: &'a [Project],
     paths: Option<&[String]>,
@@ -355,7 +357,7 @@ fn responsible<'a>(
         .collect())
 }
 
-/// These files decide what is verified, so a report notes when the commit changes them.
+/// A note for the report if the commit changes files that control what is verified.
 fn rule_changes(project: &Project, touched: &Touched) -> Option<String> {
     let files = project.kind.rule_files();
     let Touched::Paths(paths) = touched else {

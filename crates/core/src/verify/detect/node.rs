@@ -5,7 +5,7 @@ use crate::verify::envelope::StageName;
 use crate::verify::plan::TestedMember;
 use std::collections::BTreeSet;
 
-/// Below this heap node itself hardly starts.
+/// The smallest heap with which node can start, in MiB.
 const SMALLEST_HEAP_MIB: u64 = 64;
 
 /// A workspace of a Node package manager, or a single package.
@@ -13,28 +13,28 @@ const SMALLEST_HEAP_MIB: u64 = 64;
 pub struct NodeWorkspace {
     /// The package manager.
     pub manager: NodeManager,
-    /// Whether Turborepo is set up.
+    /// Whether Turborepo is configured.
     pub turbo: bool,
     /// The scripts of the root package, by name.
     pub root_scripts: Scripts,
     /// The packages of the workspace; empty for a single package.
     pub packages: Vec<NodePackage>,
-    /// Whether it needs packages that something must install.
+    /// Whether it needs packages that must be installed.
     pub has_needs: bool,
-    /// The state of installed packages.
+    /// Which packages are installed already.
     pub installed: Installed,
-    /// Whether a lock file is there to install from.
+    /// Whether there is a lock file to install from.
     pub locked: bool,
 }
 
-/// What is installed before the first stage: a cache from the caller's checkout, or nothing.
+/// The packages that are installed before the first stage: a cache from the caller's checkout, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Installed {
     /// No packages are installed.
     Nothing,
-    /// What the candidate's manifests and lock files ask for, as far as these tell.
+    /// Packages for the candidate's own manifests and lock files, as far as these tell.
     AsAsked,
-    /// What other manifests or lock files asked for.
+    /// Packages for other manifests or lock files.
     ForOthers,
 }
 
@@ -54,14 +54,14 @@ pub enum NodeManager {
 }
 
 impl NodeManager {
-    /// The manager that the files of a project's root and its `packageManager` name.
+    /// The manager that the files in a project's root and its `packageManager` indicate.
     pub fn detect(
         package_manager: Option<&str>,
         yarn_lock: Option<&str>,
         has: &dyn Fn(&str) -> bool,
     ) -> Self {
         let is = |name: &str| package_manager.is_some_and(|text| text.starts_with(name));
-        // Since version 2 the lock file is YAML with this key.
+        // Since version 2, the lock file is YAML with this key.
         let is_berry = || {
             has(".yarnrc.yml")
                 || yarn_lock.is_some_and(|text| text.contains("__metadata:"))
@@ -82,7 +82,7 @@ impl NodeManager {
         }
     }
 
-    /// The lock files it installs from.
+    /// The lock files that it installs from.
     pub fn lock_files(self) -> &'static [&'static str] {
         match self {
             NodeManager::Npm => &["package-lock.json", "npm-shrinkwrap.json"],
@@ -120,7 +120,7 @@ impl NodeManager {
                 &["yarn", "install", "--no-lockfile", "--non-interactive"]
             }
             (NodeManager::YarnBerry, true) => &["yarn", "install", "--immutable"],
-            // Yarn refuses to write a lock file where `CI` is set.
+            // Yarn refuses to write a lock file if `CI` is set.
             (NodeManager::YarnBerry, false) => &["yarn", "install", "--no-immutable"],
             (NodeManager::Bun, true) => &["bun", "install", "--frozen-lockfile"],
             (NodeManager::Bun, false) => &["bun", "install", "--no-save"],
@@ -146,7 +146,7 @@ pub struct NodePackage {
     pub dir: String,
     /// The names of its scripts.
     pub scripts: Vec<String>,
-    /// The packages of the workspace it depends on.
+    /// The packages of the workspace that it depends on.
     pub uses: Vec<String>,
 }
 
@@ -156,9 +156,9 @@ impl NodePackage {
     }
 }
 
-/// The script that tests a package.
+/// The name of the script that tests a package.
 const TEST: &str = "test";
-/// The script names looked for, the first that exists is taken.
+/// The script names that are searched for; the first existing one is used.
 const COMPILE: [&str; 3] = ["build", "compile", "typecheck"];
 const SMOKE: [&str; 2] = ["startup-smoke", "smoke"];
 
@@ -181,7 +181,8 @@ impl NodeWorkspace {
         Ok(wanted)
     }
 
-    /// A candidate that changes what it needs is not judged by what was installed before.
+    /// Whether packages must be installed: a candidate that changes its dependencies must not be
+    /// tested with the old ones.
     fn must_install(&self, touched: &Touched) -> bool {
         match self.installed {
             Installed::Nothing => self.has_needs,
@@ -194,7 +195,7 @@ impl NodeWorkspace {
         let mut wanted = vec![Wanted::install(self.manager.install(self.locked))];
         let keeps_others = self.manager == NodeManager::Npm && !self.locked;
         if keeps_others && self.installed != Installed::Nothing {
-            // Without a lock file npm leaves what nothing asks for any more where it is.
+            // Without a lock file, npm leaves packages in place that are no longer needed.
             let prune = [
                 "npm",
                 "prune",
@@ -216,12 +217,13 @@ impl NodeWorkspace {
         members.collect()
     }
 
-    /// `None` when the root or something above all packages changed.
+    /// The affected packages; `None` if the root or a file above all packages changed.
     fn affected(&self, touched: &Touched) -> Option<BTreeSet<String>> {
         affected(&self.members(), touched, |_| false)
     }
 
-    /// The script of the affected packages. Where all are, the root's own script comes first.
+    /// The commands that run a script in the affected packages. If all are affected, the root's own
+    /// script comes first.
     fn script(
         &self,
         stage: StageName,
@@ -241,9 +243,9 @@ impl NodeWorkspace {
         found.unwrap_or_default()
     }
 
-    /// The commands that test every changed package: its own script and those of its dependents. A
-    /// package that none of them tests is left to the root's script, unless that only starts the
-    /// scripts of packages.
+    /// The commands that test every changed package: its own test script and those of its
+    /// dependents. A package that none of them tests is left to the root's script, unless that only
+    /// starts the scripts of packages.
     fn tests(
         &self,
         touched: &Touched,
@@ -288,8 +290,8 @@ impl NodeWorkspace {
         Ok(wanted)
     }
 
-    /// The changed packages, each with those whose tests exercise it: where one command runs the tests of
-    /// several, those of one must not stand for all.
+    /// The changed packages, each with the packages whose tests exercise it: if one command runs
+    /// the tests of several packages, those of one must not count for all.
     fn tested(&self, changed: &BTreeSet<String>) -> Vec<TestedMember> {
         let tested = changed.iter().map(|name| {
             let reached = with_dependents(&self.members(), BTreeSet::from([name.clone()]));
@@ -302,7 +304,7 @@ impl NodeWorkspace {
         tested.collect()
     }
 
-    /// How the output names a package: pnpm by its folder.
+    /// The name of a package in the output; for pnpm, its folder.
     fn told_as(&self, name: &str) -> String {
         let package = self.packages.iter().find(|package| package.name == name);
         match (self.manager, package) {
@@ -329,7 +331,7 @@ impl NodeWorkspace {
         }
     }
 
-    /// The packages with that script, of those affected.
+    /// The affected packages with this script.
     fn with_script(&self, script: &str, affected: Option<&BTreeSet<String>>) -> Vec<&str> {
         let packages = self.packages.iter();
         packages
@@ -359,7 +361,7 @@ impl NodeWorkspace {
                     .args(filters)
                     .args(["run".to_owned(), script.to_owned()]),
             ],
-            // Yarn runs a script in one workspace at a time.
+            // Yarn can run a script in only one workspace at a time.
             NodeManager::YarnClassic | NodeManager::YarnBerry => packages
                 .iter()
                 .map(|package| Wanted::new(stage, &["yarn", "workspace", package, "run", script]))
@@ -373,7 +375,7 @@ impl NodeWorkspace {
     }
 }
 
-/// The files that decide what is installed, at the root or in a member.
+/// The files, at the root or in a member, that decide which packages are installed.
 pub const PACKAGE_FILES: [&str; 12] = [
     "package.json",
     "package-lock.json",
@@ -394,8 +396,8 @@ fn decides_packages(path: &str) -> bool {
     PACKAGE_FILES.contains(&name)
 }
 
-/// A heap that leaves a quarter of the limit to everything that is not JavaScript's heap: without
-/// it node sizes its heap by the machine, and is killed at the limit instead of collecting garbage.
+/// Variables of node's environment. The heap limit leaves a quarter of the memory limit to everything else:
+/// without it, node sizes its heap by the machine, and is killed at the limit instead of collecting garbage.
 fn environment(memory_bytes: Option<u64>) -> Vec<(String, String)> {
     let mut env = vec![("TURBO_TELEMETRY_DISABLED".to_owned(), "1".to_owned())];
     if let Some(bytes) = memory_bytes {

@@ -4,16 +4,16 @@ use crate::verify::envelope::StageName;
 /// A PHP project with a `composer.json`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhpProject {
-    /// Whether it needs packages besides PHP and its extensions.
+    /// Whether it needs packages other than PHP and its extensions.
     pub has_needs: bool,
-    /// What runs its tests, when it has some.
+    /// The runner of its tests, if it has tests.
     pub runner: Option<PhpRunner>,
 }
 
-/// What runs the tests of a PHP project.
+/// The runner of a PHP project's tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhpRunner {
-    /// The script `test` of Composer.
+    /// Composer's script `test`.
     Script,
     /// The PHPUnit runner.
     Phpunit,
@@ -31,13 +31,13 @@ impl PhpProject {
             wanted.push(Wanted::install(&install));
         }
         wanted.extend(tests.map(|argv| Wanted::new(StageName::TargetedTests, argv)));
-        // Composer warns where it runs as root, and asks.
+        // As root, Composer warns and asks for confirmation.
         let quiet = |wanted: Wanted| wanted.env("COMPOSER_ALLOW_SUPERUSER", "1");
         wanted.into_iter().map(quiet).collect()
     }
 }
 
-/// Whether a requirement is a package: not PHP itself, an extension or a library of the system.
+/// Whether a requirement is a package, and not PHP itself, an extension or a system library.
 pub fn is_php_package(name: &str) -> bool {
     name.contains('/')
 }

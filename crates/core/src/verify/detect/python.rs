@@ -5,23 +5,23 @@ use toml::{Table, Value};
 /// A Python project tested by pytest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PythonProject {
-    /// What installs it.
+    /// The tool that installs it.
     pub manager: PythonManager,
     /// Whether the manager's lock file is tracked.
     pub locked: bool,
-    /// Optional dependencies for tests, to install as well.
+    /// Optional dependencies for tests, which are installed as well.
     pub extras: Vec<String>,
-    /// Groups of dependencies for tests, to install as well.
+    /// Dependency groups for tests, which are installed as well.
     pub groups: Vec<String>,
     /// Whether the project itself names pytest as a dependency.
     pub names_pytest: bool,
     /// Whether the machine's Python has pytest.
     pub has_pytest: bool,
-    /// What pip must install before the tests can import the project; empty when nothing.
+    /// The packages that pip must install before the tests can import the project; may be empty.
     pub needs: Vec<String>,
 }
 
-/// What installs a Python project.
+/// The tool that installs a Python project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PythonManager {
     /// Astral's uv.
@@ -30,14 +30,14 @@ pub enum PythonManager {
     Poetry,
     /// The PDM package manager.
     Pdm,
-    /// Hatch, with the environment that has the tests' dependencies.
+    /// Hatch, with the environment that contains the tests' dependencies.
     Hatch(String),
-    /// pip in a virtual environment, or nothing where nothing needs to be installed.
+    /// pip in a virtual environment, or no tool if nothing must be installed.
     #[default]
     Pip,
 }
 
-/// The files of a project, as far as they tell how it is installed.
+/// The files of a project that determine how it is installed.
 pub struct PythonFiles<'a> {
     /// The text of `pyproject.toml`.
     pub pyproject: Option<&'a str>,
@@ -45,15 +45,15 @@ pub struct PythonFiles<'a> {
     pub setup: Option<&'a str>,
     /// Whether a file is tracked.
     pub has: &'a dyn Fn(&str) -> bool,
-    /// Whether modules lie below `src`.
+    /// Whether there are modules below `src`.
     pub has_src: bool,
     /// Whether the machine's Python has pytest.
     pub has_pytest: bool,
 }
 
-/// Names of optional dependencies and groups that tests need.
+/// Names of optional dependencies and groups for tests.
 const FOR_TESTS: [&str; 4] = ["dev", "test", "testing", "tests"];
-/// Files that pip reads requirements from.
+/// Requirement files for pip.
 const REQUIREMENTS: [&str; 10] = [
     "requirements.txt",
     "requirements-dev.txt",
@@ -66,14 +66,14 @@ const REQUIREMENTS: [&str; 10] = [
     "requirements/test.txt",
     "requirements/tests.txt",
 ];
-/// The environment that pip installs into.
+/// The virtual environment for pip.
 const VENV: &str = ".venv";
 const VENV_PYTHON: &str = ".venv/bin/python";
-/// Folders of other people's code that a project may hold.
+/// Folders in a project that contain foreign code.
 const FOREIGN: &str = r"(^|/)(\.git|\.venv|venv|node_modules|\.tox|build|dist)/";
 
 impl PythonProject {
-    /// The project that these files describe.
+    /// Reads a project from these files.
     pub fn read(files: &PythonFiles<'_>) -> Self {
         let text = files.pyproject.unwrap_or_default();
         let toml: Table = text.parse().unwrap_or_default();
@@ -99,7 +99,7 @@ impl PythonProject {
         project
     }
 
-    /// The whole project: Python says nothing reliable about which test needs which file.
+    /// The commands for the whole project, because Python does not tell reliably which test needs which file.
     pub(super) fn wanted(&self) -> Vec<Wanted> {
         let mut wanted = self.install();
         wanted.push(Wanted::new(
@@ -152,7 +152,7 @@ impl PythonProject {
                 vec![Wanted::install(&["hatch", "env", "create", environment])]
             }
             PythonManager::Pip if self.needs_venv() => {
-                // With the packages of the machine, so that an installed pytest needs no network.
+                // The machine's packages are included, so that an installed pytest needs no network.
                 let venv = ["python3", "-m", "venv", "--system-site-packages", VENV];
                 let pip = ["env", VENV_PYTHON, "-m", "pip", "install", "--quiet"];
                 let install = Wanted::install(&pip).args(self.needs.clone());
@@ -176,7 +176,7 @@ impl PythonProject {
 
     fn environment(&self, wanted: Wanted) -> Wanted {
         match &self.manager {
-            // In the workspace, which every stage sees.
+            // The environment is in the workspace, which every stage sees.
             PythonManager::Poetry => wanted.env("POETRY_VIRTUALENVS_IN_PROJECT", "true"),
             PythonManager::Uv
             | PythonManager::Pdm
@@ -189,8 +189,8 @@ impl PythonProject {
         !self.needs.is_empty() || !self.has_pytest
     }
 
-    /// Tests of modules below `src`, or of a project with dependencies, import what is installed. A flat
-    /// project without any is found in the current folder.
+    /// The packages for pip. Tests of modules below `src`, or of a project with dependencies, import the
+    /// installed project; a flat project without dependencies is imported from the current folder.
     fn pip_needs(&self, toml: &Table, files: &PythonFiles<'_>) -> Vec<String> {
         let setup = files.setup.unwrap_or_default();
         let is_installable =
@@ -225,7 +225,7 @@ fn manager(toml: &Table, has: &dyn Fn(&str) -> bool) -> PythonManager {
         PythonManager::Uv
     } else if has("poetry.lock") || at(&["tool", "poetry"]).is_some() {
         PythonManager::Poetry
-    // Tables such as `tool.pdm.version` belong to PDM's build backend, which pip runs.
+    // Tables such as `tool.pdm.version` belong to PDM's build backend, which pip can run.
     } else if has("pdm.lock")
         || at(&["tool", "pdm", "dev-dependencies"]).is_some()
         || at(&["tool", "pdm", "scripts"]).is_some()
@@ -240,7 +240,7 @@ fn manager(toml: &Table, has: &dyn Fn(&str) -> bool) -> PythonManager {
     }
 }
 
-/// The environment of Hatch that has pytest.
+/// The Hatch environment that contains pytest.
 fn hatch_environment(toml: &Table) -> Option<String> {
     let environments = find(toml, &["tool", "hatch", "envs"])?.as_table()?;
     let with_pytest = |(_, environment): &(&String, &Value)| {
@@ -256,7 +256,7 @@ fn hatch_environment(toml: &Table) -> Option<String> {
         .map(|(name, _)| name.clone())
 }
 
-/// The keys of a table that are known to be for tests.
+/// The keys of a table whose names stand for tests.
 fn for_tests(toml: &Table, keys: &[&str]) -> Vec<String> {
     let table = find(toml, keys).and_then(Value::as_table);
     let names = table.into_iter().flat_map(Table::keys);
@@ -266,7 +266,7 @@ fn for_tests(toml: &Table, keys: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// The requirements of a group, those of the groups it includes as well.
+/// The requirements of a group, including those of the groups it includes.
 fn group_members(toml: &Table, group: &str, depth: u8) -> Vec<String> {
     const DEEPEST: u8 = 8;
     let members = find(toml, &["dependency-groups", group]).and_then(Value::as_array);

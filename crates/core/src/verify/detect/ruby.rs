@@ -6,21 +6,21 @@ use crate::verify::envelope::StageName;
 pub struct RubyProject {
     /// Whether `Gemfile.lock` is tracked.
     pub locked: bool,
-    /// What runs its tests, when it has some.
+    /// The runner of its tests, if it has tests.
     pub runner: Option<RubyRunner>,
 }
 
-/// What runs the tests of a Ruby project.
+/// The runner of a Ruby project's tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RubyRunner {
     /// The RSpec runner.
     Rspec,
-    /// The task `test` of Rake.
+    /// Rake's task `test`.
     Rake,
 }
 
 impl RubyRunner {
-    /// The runner of a project with these files and this Rakefile.
+    /// The runner that these files and this Rakefile indicate.
     pub fn detect(files: &[String], rakefile: Option<&str>) -> Option<Self> {
         if files.iter().any(|file| file.ends_with("_spec.rb")) {
             return Some(RubyRunner::Rspec);

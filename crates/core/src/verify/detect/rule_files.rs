@@ -1,4 +1,4 @@
-//! The files that decide what is verified, by the kind of project.
+//! The files that control what is verified, by the kind of project.
 
 pub(super) const CARGO: &[&str] = &["Cargo.toml", ".cargo/config.toml", ".config/nextest.toml"];
 pub(super) const NODE: &[&str] = &["package.json", "turbo.json"];
@@ -25,7 +25,7 @@ pub(super) const DOTNET: &[&str] = &["Directory.Build.props", "global.json"];
 
 const ALL: [&[&str]; 10] = [CARGO, NODE, GO, PYTHON, MAKE, CMAKE, JVM, RUBY, PHP, DOTNET];
 
-/// Whether a path is one of these files, in whatever folder.
+/// Whether a path is one of these files, in any folder.
 pub(super) fn names(files: &[&str], path: &str) -> bool {
     files.iter().any(|file| {
         let dir = path.strip_suffix(file);
@@ -33,7 +33,7 @@ pub(super) fn names(files: &[&str], path: &str) -> bool {
     })
 }
 
-/// Whether a path is a file from which the projects of a tree and their commands are detected.
+/// Whether projects and their commands are detected from this file.
 pub fn is_rule_file(path: &str) -> bool {
     ALL.iter().any(|files| names(files, path))
 }

@@ -1,13 +1,13 @@
-//! The scripts of a Node package, and whether one only starts those of other packages.
+//! The scripts of a Node package, and whether one only starts scripts of other packages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Scripts by name.
 pub type Scripts = BTreeMap<String, String>;
 
-/// Words of tools that run a script in the packages that have it.
+/// Tools and words that run a script in all packages that have it.
 const STARTERS: [&str; 6] = ["turbo", "lerna", "nx", "wsrun", "rush", "workspaces"];
-/// Options that do the same for npm, pnpm and bun.
+/// Options with the same effect for npm, pnpm and bun.
 const OPTIONS: [&str; 8] = [
     "--workspaces",
     "--workspace",
@@ -20,8 +20,8 @@ const OPTIONS: [&str; 8] = [
 ];
 const MANAGERS: [&str; 4] = ["npm", "pnpm", "yarn", "bun"];
 
-/// Whether a script, or one of the same package that it names, starts scripts of other packages: such a
-/// script does not test a package that has none.
+/// Whether a script, or another script of the same package that it runs, starts scripts of other
+/// packages. Such a script does not test a package that has none.
 pub(crate) fn delegates(scripts: &Scripts, name: &str) -> bool {
     let mut seen = BTreeSet::new();
     let mut open = vec![name];

@@ -1,4 +1,4 @@
-//! Runners that tell what failed in blocks of lines.
+//! Parses runners that report failed tests in blocks of lines.
 
 /// The line of the test below `1 failing` (mocha 11):
 ///
@@ -28,7 +28,8 @@ pub(super) fn mocha(lines: &[&str]) -> Vec<String> {
         }
         let mut titles = vec![title];
         loop {
-            // Each suite is indented by two more than the one around it, an error by less than any.
+            // Each suite is indented by two more than the one around it; an error is indented by
+            // less than any suite.
             let indent = " ".repeat(5 + 2 * titles.len());
             let inner = |line: &&&str| {
                 let rest = line.strip_prefix(indent.as_str());
@@ -40,13 +41,14 @@ pub(super) fn mocha(lines: &[&str]) -> Vec<String> {
             }
         }
         let name = titles.join(" > ");
-        // One without a colon was cut, or is no title.
+        // A title without a colon was cut, or is not a title.
         names.extend(name.strip_suffix(':').map(str::to_owned));
     }
     names
 }
 
-/// `✘ [fail]: adds`, with the first line of the error behind it, and the title alone further down (ava 7).
+/// Parses `✘ [fail]: adds`, with the first line of the error after it, and only the title further
+/// down (ava 7).
 pub(super) fn ava(lines: &[&str]) -> Vec<String> {
     let alone = |line: &&str| {
         let title = line.strip_prefix("  ")?;
@@ -67,7 +69,8 @@ pub(super) fn ava(lines: &[&str]) -> Vec<String> {
     failed.map(name).collect()
 }
 
-/// `  ● math › adds` below `FAIL src/a.test.js` (jest 30). Two files may have tests of the same name.
+/// Parses `  ● math › adds` below `FAIL src/a.test.js` (jest 30). Two files may contain tests of
+/// the same name.
 pub(super) fn jest(lines: &[&str]) -> Vec<String> {
     const OTHERS: [&str; 2] = ["Console", "process.exit called with"];
     let mut file: Option<&str> = None;
@@ -89,8 +92,8 @@ pub(super) fn jest(lines: &[&str]) -> Vec<String> {
     names
 }
 
-/// `FAIL: test_adds (test_a.T.test_adds)`, `ERROR: setUpClass (test_a.B)` below a line of `=` (unittest of
-/// Python 3.11; before, the name of the method does not stand in the parentheses).
+/// Parses `FAIL: test_adds (test_a.T.test_adds)` and `ERROR: setUpClass (test_a.B)` below a line of
+/// `=` (unittest of Python 3.11; in earlier versions, the parentheses lack the name of the method).
 pub(super) fn unittest(lines: &[&str]) -> Vec<String> {
     let pairs = lines.iter().zip(lines.iter().skip(1));
     let below = pairs.filter(|(rule, _)| rule.len() == 70 && rule.bytes().all(|b| b == b'='));
@@ -103,7 +106,7 @@ pub(super) fn unittest(lines: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// `1 - adds (Failed)` below `The following tests FAILED:` (CTest 3.25; later ones add labels).
+/// Parses `1 - adds (Failed)` below `The following tests FAILED:` (CTest 3.25; later versions add labels).
 pub(super) fn ctest(lines: &[&str]) -> Vec<String> {
     let start = lines
         .iter()
@@ -119,8 +122,8 @@ pub(super) fn ctest(lines: &[&str]) -> Vec<String> {
     lines[start + 1..].iter().map_while(name).collect()
 }
 
-/// `--- FAIL: TestName/case (0.00s)`, and after all of a package `FAIL` with its path. Two packages may
-/// have tests of the same name.
+/// Parses `--- FAIL: TestName/case (0.00s)`, and after all tests of a package `FAIL` with its path.
+/// Two packages may contain tests of the same name.
 pub(super) fn go(lines: &[&str]) -> Vec<String> {
     let mut names = Vec::new();
     let mut pending = Vec::new();
@@ -136,7 +139,7 @@ pub(super) fn go(lines: &[&str]) -> Vec<String> {
             continue;
         };
         if package.ends_with(" failed]") {
-            // It could not be built.
+            // The package could not be built.
             names.push(package.to_owned());
         }
         let own = pending.drain(..);
@@ -146,7 +149,7 @@ pub(super) fn go(lines: &[&str]) -> Vec<String> {
     names
 }
 
-/// `(fail) math > subs [0.06ms]` below `a.test.ts:` (bun 1.4.4).
+/// Parses `(fail) math > subs [0.06ms]` below `a.test.ts:` (bun 1.4.4).
 pub(super) fn bun(lines: &[&str]) -> Vec<String> {
     let mut file = None;
     let mut names = Vec::new();
@@ -162,7 +165,8 @@ pub(super) fn bun(lines: &[&str]) -> Vec<String> {
     names
 }
 
-/// `math ... subs => ./a.test.ts:2:36` below `FAILURES` (deno 2). The line moves with every change above it.
+/// Parses `math ... subs => ./a.test.ts:2:36` below `FAILURES` (deno 2). The line number changes
+/// with every edit above it.
 pub(super) fn deno(lines: &[&str]) -> Vec<String> {
     let start = lines.iter().rposition(|line| line.trim() == "FAILURES");
     let Some(start) = start else {

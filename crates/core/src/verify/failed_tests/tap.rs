@@ -1,12 +1,12 @@
-//! The Test Anything Protocol and the tree that node prints instead, with the path of each test: titles
-//! such as `should be equal` stand in many of them.
+//! Parses the Test Anything Protocol and the tree that node prints instead. Each test is named by
+//! its path, because titles such as `should be equal` occur often.
 
 use std::collections::BTreeSet;
 
-/// Joins the titles of a test and of what is around it.
+/// The separator between the titles of a test's path.
 const WITHIN: &str = " > ";
 
-/// What is open around a line, each with how far it is indented.
+/// The open suites around a line, each with its indentation.
 #[derive(Default)]
 struct Around<'a>(Vec<(usize, &'a str)>);
 
@@ -16,7 +16,7 @@ impl<'a> Around<'a> {
         self.0.push((indent, title));
     }
 
-    /// The path of a title at this indent; `None` where the output was cut above it.
+    /// The path of a title at this indentation; `None` if the output was cut above it.
     fn path(&self, indent: usize, step: usize, title: &str) -> Option<String> {
         let outer = self.0.iter().filter(|(other, _)| *other < indent);
         let mut path: Vec<&str> = outer.map(|(_, title)| *title).collect();
@@ -28,8 +28,8 @@ impl<'a> Around<'a> {
     }
 }
 
-/// `not ok 3 - name` below the `# Subtest: name` of what is around it (node 18 to 24, tap 21, ava 7, mocha
-/// 11), `not ok 3 name` below `# name` (tape 5).
+/// Parses `not ok 3 - name` below the `# Subtest: name` of the suites around it (node 18 to 24, tap
+/// 21, ava 7, mocha 11), and `not ok 3 name` below `# name` (tape 5).
 pub(super) fn tap(lines: &[&str]) -> Vec<String> {
     let mut around = Around::default();
     let mut comment = None;
@@ -59,14 +59,14 @@ pub(super) fn tap(lines: &[&str]) -> Vec<String> {
         };
         names.extend(path);
         if name.ends_with(" {") {
-            // What follows in braces is its inside.
+            // Its contents follow in braces.
             around.open(indent, title);
         }
     }
     innermost(&names)
 }
 
-/// The title of a test point without its directive; `None` where it may fail.
+/// The title of a test point without its directive; `None` if it is allowed to fail.
 fn title(name: &str) -> Option<&str> {
     let name = name.strip_prefix("- ").unwrap_or(name);
     let name = name.strip_suffix(" {").unwrap_or(name);
@@ -81,8 +81,8 @@ fn title(name: &str) -> Option<&str> {
     }
 }
 
-/// `✖ adds (2.8ms)` within `▶ calc`, as node prints for people (18 to 24). It lists them once more, without
-/// what is around them.
+/// Parses `✖ adds (2.8ms)` within `▶ calc`, as node prints it for people (18 to 24). Node lists the
+/// failures again without their suites.
 pub(super) fn node_tree(lines: &[&str]) -> Vec<String> {
     let mut around = Around::default();
     let mut names = BTreeSet::new();
@@ -100,7 +100,7 @@ pub(super) fn node_tree(lines: &[&str]) -> Vec<String> {
     innermost(&names)
 }
 
-/// The title before `(2.8ms)`; a directive stands behind it.
+/// The title before `(2.8ms)`; a directive follows it.
 fn timed(line: &str) -> Option<&str> {
     let (title, time) = line.strip_suffix("ms)")?.rsplit_once(" (")?;
     time.parse::<f64>().is_ok().then_some(title)
@@ -111,7 +111,7 @@ fn indented(line: &str) -> (usize, &str) {
     (line.len() - rest.len(), rest)
 }
 
-/// Without those that failed because of one inside: runners do not count them.
+/// The names without suites that failed because of a test in them: runners do not count these.
 fn innermost(names: &BTreeSet<String>) -> Vec<String> {
     let is_outer = |name: &String| {
         let inside = format!("{name}{WITHIN}");

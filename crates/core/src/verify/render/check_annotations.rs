@@ -3,7 +3,7 @@ use super::words::public;
 use crate::forge::checks::Annotation;
 use crate::verify::envelope::Verification;
 
-/// The places that a verification names, as annotations of a check run.
+/// The places in a verification's output, as annotations of a check run.
 pub fn check_annotations(report: &Verification) -> Vec<Annotation> {
     let mut all = Vec::new();
     for reason in reasons(report) {

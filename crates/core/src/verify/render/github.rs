@@ -7,16 +7,16 @@ use crate::verify::envelope::{Overall, Verification};
 use crate::verify::text;
 use std::fmt::Write;
 
-/// The largest summary of a step that GitHub takes.
+/// The largest step summary that GitHub accepts, in bytes.
 pub const SUMMARY_BYTES: usize = 1 << 20;
 /// How many annotations of each kind GitHub shows for one step.
 const MOST_ANNOTATIONS: usize = 10;
 /// The longest message of an annotation.
 const MESSAGE_CHARS: usize = 2_000;
-/// What ends a summary that was cut.
+/// The note at the end of a summary that was cut.
 const CUT: &str = "\n\n*This summary was cut: a step may write 1 MiB.*\n";
 
-/// The verification as workflow commands of GitHub Actions: one line a reason.
+/// The verification as workflow commands of GitHub Actions, one line for each reason.
 pub fn annotations(report: &Verification) -> String {
     let mut out = String::new();
     let all = reasons(report);
@@ -62,8 +62,8 @@ fn annotation(out: &mut String, command: &str, reason: &Reason) {
     let _ = writeln!(out, "title={}::{}", property(&title), data(&message));
 }
 
-/// The Markdown of the verification, to be appended to the summary of a step that has `written`
-/// bytes already. It is cut between characters where it does not fit.
+/// The verification as Markdown, for a step summary that already has `written` bytes. If it does
+/// not fit, it is cut between characters.
 pub fn summary(report: &Verification, written: u64) -> String {
     let written = usize::try_from(written).unwrap_or(usize::MAX);
     fitted(markdown(report), SUMMARY_BYTES.saturating_sub(written))
@@ -80,16 +80,16 @@ fn fitted(mut text: String, room: usize) -> String {
     text + CUT
 }
 
-/// Text that may hold what a candidate printed, between commands that make the runner ignore every
-/// other command. `token` must be a random one, so that no candidate can end it early.
+/// Text that may contain output of a candidate, between commands that make the runner ignore all
+/// other commands. `token` must be random, so that no candidate can end this early.
 pub fn shielded(text: &str, token: &str) -> String {
     let text = inert(text);
     let text = text.trim_end_matches('\n');
     format!("::stop-commands::{token}\n{text}\n::{token}::\n")
 }
 
-/// The text with nothing in it that a runner would take for a workflow command: it takes `::` at the
-/// start of a line, behind any white space, and `##[` anywhere in one.
+/// The text without anything that a runner would take as a workflow command: `::` at the start of a
+/// line after white space, and `##[` anywhere in a line.
 pub fn inert(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive([
@@ -107,14 +107,14 @@ pub fn inert(text: &str) -> String {
     out
 }
 
-/// As the message of a workflow command.
+/// The text as the message of a workflow command.
 fn data(text: &str) -> String {
     text.replace('%', "%25")
         .replace('\r', "%0D")
         .replace('\n', "%0A")
 }
 
-/// As the value of a property of a workflow command.
+/// The text as a property's value of a workflow command.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

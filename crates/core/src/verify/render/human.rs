@@ -8,14 +8,14 @@ use crate::verify::text;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// How much of the telling tail a terminal gets.
+/// How many bytes of the deciding tail are shown in a terminal.
 const TAIL_BYTES: usize = 4 * 1024;
-/// The width of the report. Only a word that is longer exceeds it.
+/// The width of the report. Only a longer word exceeds it.
 const COLUMNS: usize = 80;
-/// Where the second line of a stage starts: below its name.
+/// The indentation of a stage's second line, which starts below the stage's name.
 const STAGE_INDENT: &str = "           ";
 
-/// What was judged, in a few words.
+/// The verified commits, in a few words.
 pub fn subject(report: &Verification) -> String {
     let candidate = &report.candidate;
     let head = short_hash(candidate.head_sha.as_deref());
@@ -25,7 +25,7 @@ pub fn subject(report: &Verification) -> String {
     }
 }
 
-/// The verification for a terminal, without colour: at most 80 columns, the verdict last.
+/// The verification for a terminal, without colour: at most 80 columns, with the verdict last.
 pub fn human(report: &Verification) -> String {
     let mut out = String::new();
     let candidate = &report.candidate;
@@ -58,7 +58,8 @@ pub fn human(report: &Verification) -> String {
     out
 }
 
-/// One paragraph a stage. A reason that was given before, or is the verdict's, is not repeated.
+/// Adds one paragraph for each stage. A reason that was given before, or that is the verdict's, is
+/// not repeated.
 fn stages(out: &mut String, report: &Verification) {
     let decided = deciding(&report.stages);
     let mut given: BTreeSet<&str> = BTreeSet::new();
@@ -102,7 +103,7 @@ fn tail(out: &mut String, stage: &Stage) {
     let title = format!("end of the output of {}:", stage_title(stage));
     wrap(out, "", "  ", &title);
     for line in tail.trim_end().lines() {
-        // What is aligned stays so where it fits.
+        // Aligned output stays aligned if it fits.
         let width = 4 + line.chars().count();
         if width <= COLUMNS {
             let _ = writeln!(out, "{}", format!("    {line}").trim_end());
@@ -163,7 +164,7 @@ fn remarks(out: &mut String, report: &Verification) {
     }
 }
 
-/// Writes text as lines of at most [`COLUMNS`] characters; a word that is longer has its own line.
+/// Writes text as lines of at most [`COLUMNS`] characters; a longer word gets its own line.
 fn wrap(out: &mut String, start: &str, rest: &str, said: &str) {
     let mut line = start.to_owned();
     let mut has_word = false;
@@ -183,8 +184,7 @@ fn wrap(out: &mut String, start: &str, rest: &str, said: &str) {
     let _ = writeln!(out, "{}", line.trim_end());
 }
 
-/// The words of a line. Code between backticks is one word as long as it fits a line, so that it can
-/// be copied.
+/// The words of a line. Code between backticks is one word if it fits on a line, so that it can be copied.
 fn words(line: &str) -> Vec<String> {
     const CODE_CHARS: usize = COLUMNS - STAGE_INDENT.len();
     let mut all: Vec<String> = Vec::new();

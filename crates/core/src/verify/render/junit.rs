@@ -5,8 +5,8 @@ use crate::verify::envelope::{
 };
 use std::fmt::Write;
 
-/// The verification as JUnit XML: one suite a stage, one test case a command, and one for each
-/// failing test that is known by name.
+/// The verification as JUnit XML: one suite for each stage, one test case for each command, and one
+/// for each failing test with a known name.
 pub fn junit(report: &Verification) -> String {
     let mut suites: Vec<Suite> = report
         .stages
@@ -204,12 +204,12 @@ fn seconds(millis: u64) -> String {
 }
 
 fn started(timing: &Timing) -> String {
-    // Readers of JUnit expect whole seconds without a zone.
+    // Programs that read JUnit expect whole seconds without a time zone.
     let text = timing.started_at.to_string();
     text.chars().take("2026-01-02T03:04:05".len()).collect()
 }
 
-/// As the value of an attribute: a line break would be read as a space.
+/// The text as an attribute's value; line breaks are encoded, because they would be read as spaces.
 fn attribute(text: &str) -> String {
     escaped(text, true)
 }
@@ -218,14 +218,14 @@ fn content(text: &str) -> String {
     escaped(text, false)
 }
 
-/// As XML 1.0, without the characters that it cannot hold at all.
+/// The text escaped for XML 1.0, without characters that XML does not allow.
 fn escaped(text: &str, in_attribute: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
-            // `]]>` must not stand in text.
+            // XML does not allow `]]>` in text.
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\n' | '\t' if !in_attribute => out.push(c),

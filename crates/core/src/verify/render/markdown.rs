@@ -6,15 +6,15 @@ use crate::verify::envelope::{Stage, Verification};
 use crate::verify::text;
 use std::fmt::Write;
 
-/// The longest comment a forge takes.
+/// The longest comment that a forge accepts, in characters.
 pub const MARKDOWN_CHARS: usize = 65_536;
-/// What is kept of everything before the tail, so that a tail always fits after it.
+/// How many characters the part before the tail may have, so that a tail always fits.
 const HEAD_CHARS: usize = 40_000;
 /// The longest cell of the table.
 const CELL_CHARS: usize = 300;
 
-/// The verification for a pull request, at most [`MARKDOWN_CHARS`] characters long. Nothing a
-/// candidate prints can leave its fence, mention a person or start a heading.
+/// The verification for a pull request, at most [`MARKDOWN_CHARS`] characters long. The output of a
+/// candidate cannot leave its fence, mention a person or start a heading.
 pub fn markdown(report: &Verification) -> String {
     let mut out = head(report);
     if out.chars().count() > HEAD_CHARS {
@@ -24,7 +24,7 @@ pub fn markdown(report: &Verification) -> String {
     if let Some(stage) = deciding(&report.stages) {
         out.push_str(&tail(stage, MARKDOWN_CHARS - out.chars().count()));
     }
-    // It is posted where others read it.
+    // The text is posted where other people read it.
     public(&out, report)
 }
 
@@ -95,7 +95,7 @@ fn head(report: &Verification) -> String {
     out
 }
 
-/// The folded tail of the deciding stage, in a fence longer than any run of backticks within it.
+/// The folded tail of the deciding stage, in a fence longer than any run of backticks in it.
 fn tail(stage: &Stage, room: usize) -> String {
     let all = telling_tail(stage);
     if all.trim().is_empty() {
@@ -114,7 +114,7 @@ fn tail(stage: &Stage, room: usize) -> String {
     let Some(left) = room.checked_sub(frame).filter(|&left| left > 0) else {
         return String::new();
     };
-    // Bytes are never fewer than characters, so a tail of `left` bytes fits.
+    // There are at least as many bytes as characters, so a tail of `left` bytes fits.
     wrap(text::tail_lines(all.trim_end(), left))
 }
 

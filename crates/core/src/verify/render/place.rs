@@ -1,20 +1,20 @@
-//! Places in the repository that a failing command names, as compilers and test runners print them.
+//! Places in the repository that a failing command names, in the formats of compilers and test runners.
 
 use crate::verify::envelope::Stage;
 
 /// The longest line that is read, in bytes.
 const LINE_BYTES: usize = 1_000;
 
-/// A file of the repository, and a line of it where that is known.
+/// A file of the repository, with a line if it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Relative to the repository's root, with `/` between its parts.
+    /// The path relative to the repository's root, with `/` as the separator.
     pub(super) path: String,
     pub(super) line: Option<u32>,
     pub(super) column: Option<u32>,
 }
 
-/// A file as a whole; `None` for what is no path within the repository.
+/// The whole file; `None` if the path is not inside the repository.
 pub(super) fn whole_file(path: &str) -> Option<Place> {
     Some(Place {
         path: within(path)?,
@@ -23,7 +23,7 @@ pub(super) fn whole_file(path: &str) -> Option<Place> {
     })
 }
 
-/// The first place at which the output of a stage reports an error.
+/// The first place at which a stage's output reports an error.
 pub(super) fn in_output(stage: &Stage, root: Option<&str>) -> Option<Place> {
     let cwd = stage.cwd.as_deref();
     first_in(&stage.stderr_tail, cwd, root).or_else(|| first_in(&stage.stdout_tail, cwd, root))
@@ -51,10 +51,10 @@ fn first_in(output: &str, cwd: Option<&str>, root: Option<&str>) -> Option<Place
     None
 }
 
-/// The place that a line spells out, in one of the common ways.
+/// The place in a line, in one of the common formats.
 fn spelled(line: &str, is_warning: bool) -> Option<(&str, u32, Option<u32>)> {
     if let Some(rest) = line.trim_start().strip_prefix("--> ") {
-        // rustc: an arrow below the message.
+        // rustc prints an arrow below the message.
         return if is_warning { None } else { colons(rest) };
     }
     if let Some((_, rest)) = line.split_once("panicked at ") {
@@ -70,7 +70,7 @@ fn spelled(line: &str, is_warning: bool) -> Option<(&str, u32, Option<u32>)> {
             (!is_lesser).then_some(found)
         }
         b'(' => {
-            // TypeScript: `src/a.ts(3,5): error TS2322: …`.
+            // TypeScript prints `src/a.ts(3,5): error TS2322: …`.
             let (inside, rest) = line[at + 1..].split_once(')')?;
             let (row, column) = inside.split_once(',')?;
             let is_error = rest.starts_with(": error");
@@ -80,7 +80,7 @@ fn spelled(line: &str, is_warning: bool) -> Option<(&str, u32, Option<u32>)> {
     }
 }
 
-/// `path:12` or `path:12:5`, and anything after it.
+/// Parses `path:12` or `path:12:5`, followed by any text.
 fn colons(text: &str) -> Option<(&str, u32, Option<u32>)> {
     let mut parts = text.trim_end().splitn(4, ':');
     let path = parts.next()?;
@@ -91,7 +91,7 @@ fn colons(text: &str) -> Option<(&str, u32, Option<u32>)> {
     looks_like_file.then_some((path, line, column))
 }
 
-/// A path that a command printed, from the root of the repository.
+/// A path that a command printed, relative to the repository's root.
 fn in_repository(path: &str, cwd: Option<&str>, root: Option<&str>) -> Option<String> {
     let below = |whole: &str| -> Option<String> {
         let rest = whole.strip_prefix(root?.trim_end_matches('/'))?;
@@ -108,7 +108,7 @@ fn in_repository(path: &str, cwd: Option<&str>, root: Option<&str>) -> Option<St
     within(format!("{folder}/{path}").trim_start_matches('/'))
 }
 
-/// A relative path whose parts all lead down.
+/// A relative path that does not lead upwards.
 fn within(path: &str) -> Option<String> {
     let path = path.strip_prefix("./").unwrap_or(path);
     let leads_down = path

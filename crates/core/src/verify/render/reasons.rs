@@ -1,16 +1,16 @@
-//! The reasons for and against a commit, as single statements.
+//! The reasons for and against a commit, as separate statements.
 
 use super::place::{self, Place};
 use super::words::{is_red, stage_title};
 use crate::verify::envelope::{FailureCategory, Fault, Overall, Stage, StageEnd, Verification};
 use crate::verify::judge;
 
-/// How much a statement weighs.
+/// The weight of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Weight {
-    /// It keeps the verification from passing.
+    /// It prevents the verification from passing.
     Error,
-    /// A person should look at it.
+    /// A person should check it.
     Warning,
 }
 
@@ -21,13 +21,13 @@ pub(super) struct Reason {
     pub(super) category: FailureCategory,
     pub(super) message: String,
     pub(super) hint: Option<String>,
-    /// Files of the repository that it is about.
+    /// The files of the repository that it names.
     pub(super) places: Vec<Place>,
     pub(super) failed_tests: Vec<String>,
 }
 
-/// Every statement once: why it did not pass, flaky stages that were let through, and files that
-/// only a person may approve.
+/// All statements without duplicates: why the verification did not pass, which flaky stages were
+/// allowed, and which files only a person may approve.
 pub(super) fn reasons(report: &Verification) -> Vec<Reason> {
     let root = report.workspace.path.as_deref();
     let mut all = Vec::new();
@@ -78,7 +78,7 @@ pub(super) fn category_of(stage: &Stage) -> FailureCategory {
     }
 }
 
-/// The text without the folder of the workspace, which exists on one machine only.
+/// The text without the path of the workspace, which exists on one machine only.
 pub(super) fn without_root(text: &str, root: Option<&str>) -> String {
     let root = root.unwrap_or_default().trim_end_matches('/');
     if root.is_empty() {
@@ -90,7 +90,7 @@ pub(super) fn without_root(text: &str, root: Option<&str>) -> String {
         let goes_on = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
         match piece.strip_prefix('/') {
             Some(below) => out.push_str(below),
-            // Another path that only starts with the same letters.
+            // Another path that only begins with the same letters.
             None if piece.starts_with(goes_on) => out.extend([root, piece]),
             None => out.extend([".", piece]),
         }
@@ -127,7 +127,7 @@ fn places_of(stage: &Stage, category: FailureCategory, root: Option<&str>) -> Ve
     }
 }
 
-/// The paths that a broken rule lists, as code; other code in such a sentence is no path.
+/// The paths that a reason lists as code; other code in the sentence is not a path.
 fn named_in(reason: &str) -> Vec<Place> {
     let after = ["conflict in ", "changed tracked files: "];
     let before = [" not covered by ", " not tested: "];

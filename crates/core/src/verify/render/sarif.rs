@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The most results that are written: GitHub shows no more of one run.
+/// How many results are written; GitHub shows no more for one run.
 const MOST_RESULTS: usize = 5_000;
 
-/// The verification as SARIF 2.1.0: one result a reason. `version` is that of drive.
+/// The verification as SARIF 2.1.0, with one result for each reason. `version` is that of drive.
 pub fn sarif(report: &Verification, version: &str) -> String {
     let reasons = reasons(report);
     let mut rules: Vec<FailureCategory> = Vec::new();
@@ -39,7 +39,7 @@ pub fn sarif(report: &Verification, version: &str) -> String {
             "automationDetails": { "id": "drive/verify/" },
             "columnKind": "unicodeCodePoints",
             "invocations": [{
-                // Whether the tool did its work, whatever it found.
+                // Whether the tool itself worked, whatever it found.
                 "executionSuccessful": report.overall != Overall::Error,
                 "startTimeUtc": report.timing.started_at.to_string(),
                 "endTimeUtc": report.timing.ended_at.to_string(),
@@ -101,8 +101,8 @@ fn location(place: &Place) -> Value {
     json!({ "physicalLocation": physical })
 }
 
-/// A relative path as a relative reference: everything but the plain characters is encoded, the
-/// colon as well, which would make a scheme of the first part.
+/// A relative path as a relative URI reference. Everything but plain characters is encoded,
+/// including the colon, which would turn the first part into a scheme.
 fn uri(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for byte in path.bytes() {

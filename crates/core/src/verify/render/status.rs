@@ -2,7 +2,7 @@ use super::words::{counts, duration, public};
 use crate::verify::envelope::Verification;
 use crate::verify::text;
 
-/// The longest description of a commit status that GitHub takes, in characters.
+/// The longest description of a commit status that GitHub accepts, in characters.
 pub const STATUS_CHARS: usize = 140;
 
 /// The verification as the description of a commit status.
@@ -19,7 +19,7 @@ pub fn status_text(report: &Verification) -> String {
     let said = base.map_or(said.clone(), |base| {
         format!("{said} (base {})", base.short())
     });
-    // It is posted where others read it.
+    // The text is published, so it must not contain private paths.
     let line = text::one_line(&public(&said, report));
     if line.chars().count() <= STATUS_CHARS {
         return line;

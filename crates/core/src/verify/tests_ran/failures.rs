@@ -5,7 +5,7 @@ use super::runners::{self, count, numbered, pairs};
 
 type Reader = fn(&str) -> Option<u64>;
 
-/// How many failures a line counts.
+/// The number of failures in a line, if it is a summary.
 pub(super) fn failures_in(line: &str) -> Option<u64> {
     read(line).or_else(|| read(runners::after_package(line)?))
 }
@@ -18,20 +18,20 @@ fn read(line: &str) -> Option<u64> {
     READERS.iter().find_map(|read| read(line))
 }
 
-/// `test result: FAILED. 3 passed; 1 failed; 0 ignored; …`
+/// Reads `test result: FAILED. 3 passed; 1 failed; 0 ignored; …`.
 fn libtest(line: &str) -> Option<u64> {
     runners::libtest(line)?;
     Some(count(line.split_once(". ")?.1, &["failed"]))
 }
 
-/// `Summary [   0.006s] 3 tests run: 1 passed, 2 failed, 1 skipped`
+/// Reads `Summary [   0.006s] 3 tests run: 1 passed, 2 failed, 1 skipped`.
 fn nextest(line: &str) -> Option<u64> {
     runners::nextest(line)?;
     let words = ["failed", "exec failed", "timed out"];
     Some(count(line.split_once(" run:")?.1, &words))
 }
 
-/// `=== 1 failed, 2 passed, 1 error in 0.02s ===`
+/// Reads `=== 1 failed, 2 passed, 1 error in 0.02s ===`.
 fn pytest(line: &str) -> Option<u64> {
     runners::pytest(line)?;
     let inner = line.trim_matches('=').trim();
@@ -110,7 +110,7 @@ fn phpunit(line: &str) -> Option<u64> {
     Some(failed.fold(0, |sum, (_, number)| sum.saturating_add(*number)))
 }
 
-/// `# { total: 2, pass: 1, fail: 1 }`
+/// Parses `# { total: 2, pass: 1, fail: 1 }`.
 fn tapjs(line: &str) -> Option<u64> {
     let pairs = runners::tapjs(line)?;
     let failed = pairs.iter().find(|(name, _)| *name == "fail");

@@ -1,7 +1,7 @@
-//! Commands of test runners that list, collect or compile tests and run none.
+//! Commands of test runners that list, collect or compile tests but run none.
 
-/// The words that start a runner, and the arguments that keep it from running a test; none where the words
-/// alone do.
+/// The words that start a runner, with the arguments that keep it from running tests; empty if the
+/// words alone do.
 const LISTING: [(&[&str], &[&str]); 20] = [
     (
         &["pytest"],
@@ -52,27 +52,27 @@ const LISTING: [(&[&str], &[&str]); 20] = [
     (&["make"], &["-n", "--dry-run", "--just-print", "--recon"]),
 ];
 
-/// Whether a command line names a runner and keeps every runner it names from running a test.
+/// Whether a command line names runners and only lists or compiles tests.
 pub(super) fn lists_only(command: &str) -> bool {
     let commands = command.split("&&").flat_map(|part| part.split([';', '|']));
     let runners: Vec<bool> = commands.filter_map(runner_lists).collect();
     !runners.is_empty() && runners.iter().all(|&lists| lists)
 }
 
-/// The command that a line shows before it runs: npm and pnpm print `> jest --listTests`, yarn and bun
-/// `$ jest --listTests`, a shell with `-x` `+ jest --listTests`, make the command alone.
+/// The command that a line shows before running it: npm and pnpm print `> jest --listTests`, yarn
+/// and bun `$ jest --listTests`, a shell with `-x` `+ jest --listTests`, make the command alone.
 pub(super) fn echoed(line: &str) -> Option<&str> {
     let marked = ["> ", "$ ", "+ "]
         .iter()
         .find_map(|mark| line.strip_prefix(mark));
     marked
-        // Gradle prints `> Task :test`.
+        // Gradle prints `> Task :test`, which is not a command.
         .filter(|command| !command.starts_with("Task "))
         .or_else(|| Some(line).filter(|line| lists_only(line)))
 }
 
-/// Whether a line is nothing but the absolute path of a test file of JavaScript: jest 30.5.2 prints no more with
-/// `--listTests`.
+/// Whether a line is only the absolute path of a JavaScript test file: jest 30.5.2 prints nothing
+/// else with `--listTests`.
 pub(super) fn is_test_file(line: &str) -> bool {
     const ENDINGS: [&str; 8] = [".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx"];
     line.starts_with('/')
@@ -83,7 +83,7 @@ pub(super) fn is_test_file(line: &str) -> bool {
         && ENDINGS.iter().any(|ending| line.ends_with(ending))
 }
 
-/// Whether the runner of one command only lists; `None` where it names no runner.
+/// Whether the runner in one command only lists tests; `None` if the command names no runner.
 fn runner_lists(command: &str) -> Option<bool> {
     let words: Vec<&str> = command
         .split_whitespace()
@@ -109,7 +109,7 @@ pub(super) fn basename(word: &str) -> &str {
     word.rsplit('/').next().unwrap_or(word)
 }
 
-/// Whether the rest of a word after a flag is nothing or its value. `-Dx=false` switches it off again.
+/// Whether a flag's word ends here or continues with a value. `-Dx=false` disables the flag.
 fn is_whole(rest: &str) -> bool {
     rest.is_empty() || (rest.starts_with('=') && rest != "=false")
 }

@@ -1,24 +1,24 @@
-//! Files of tests that ran none: node counts each of them as a test that passed.
+//! Detects test files that ran no test: node counts each of them as a passed test.
 
 use super::runners::after_package;
 use crate::test_files;
 use std::collections::BTreeSet;
 
-/// The most suites whose names are remembered.
+/// The maximum number of stored suite names.
 const MOST: usize = 10_000;
 
-/// What stood before a line.
+/// The state before a line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeFiles {
-    /// The file that the line before named.
+    /// The file that the previous line named.
     announced: Option<String>,
     /// Suites that are named after a file.
     suites: BTreeSet<String>,
 }
 
 impl NodeFiles {
-    /// Whether a line counts a file without tests (node 18 to 24): `ok 1 - a.test.js` right below `#
-    /// Subtest: a.test.js`, or `✔ a.test.js (57.5ms)` without a `▶ a.test.js` before.
+    /// Whether a line counts a file without tests (node 18 to 24): `ok 1 - a.test.js` directly
+    /// below `# Subtest: a.test.js`, or `✔ a.test.js (57.5ms)` without a preceding `▶ a.test.js`.
     pub(super) fn is_empty(&mut self, line: &str) -> bool {
         let line = ["# Subtest: ", "ok ", "▶ ", "✔ "]
             .iter()
@@ -44,7 +44,7 @@ impl NodeFiles {
     }
 }
 
-/// Whether a title is what node calls a file: its path, from the root up to version 20.
+/// Whether a title is what node calls a file: its path, up to version 20 an absolute one.
 fn is_file(title: &str) -> bool {
     let extension = title.rsplit_once('.').map(|(_, extension)| extension);
     let is_script =

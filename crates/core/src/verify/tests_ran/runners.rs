@@ -1,16 +1,16 @@
-//! The summary lines of test runners, one reader each. Where a reader names a version, that version
-//! printed the line; `tests_ran_tests.rs` has the recorded text.
+//! The summary lines of test runners, with one reader for each. If a reader names a version, that
+//! version printed the line; `tests_ran_tests.rs` contains the recorded text.
 
-/// What one line says about tests.
+/// What one line reports about tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Said {
-    /// This many ran; 0 for a line that says that none did.
+    /// This many ran; 0 if the line reports that none did.
     Ran(u64),
-    /// This many of those that another line counts as run were skipped.
+    /// This many were skipped of those that another line counts as run.
     Skipped(u64),
     /// The tests of one Go package ran.
     Package,
-    /// The name of a Go test alone.
+    /// Only the name of a Go test.
     Name,
     /// A Go test started.
     Run,
@@ -22,14 +22,13 @@ pub(super) enum Said {
 
 type Reader = fn(&str) -> Option<Said>;
 
-/// What one line reports; `None` if it is not a summary. Runners of several packages print the name of
-/// the package in front: `packages/ui test: ` (pnpm), `ui:test: ` (turbo), `ui test: ` (bun),
-/// `[ui]: ` (yarn).
+/// What one line reports; `None` if it is not a summary. Runners of several packages print the package's name
+/// first: `packages/ui test: ` (pnpm), `ui:test: ` (turbo), `ui test: ` (bun), `[ui]: ` (yarn).
 pub(super) fn said_in(line: &str) -> Option<Said> {
     read(line).or_else(|| read(after_package(line)?))
 }
 
-/// The rest of a line after the name of a package.
+/// The rest of a line after a package's name.
 pub(super) fn after_package(line: &str) -> Option<&str> {
     let (prefix, rest) = line.split_once(": ")?;
     let is_package = prefix.split(' ').count() <= 2 && prefix != "Tests";
@@ -164,7 +163,7 @@ pub(super) fn go(line: &str) -> Option<Said> {
     }
 }
 
-/// `# { total: 2, pass: 1, fail: 1 }` (tap 21), and `{ total: 1, pass: 1 }` where none failed.
+/// Parses `# { total: 2, pass: 1, fail: 1 }` (tap 21), and `{ total: 1, pass: 1 }` if none failed.
 pub(super) fn tapjs(line: &str) -> Option<Vec<(&str, u64)>> {
     let counts = line.strip_prefix("# { ")?.strip_suffix(" }")?;
     pairs(counts).filter(|pairs| pairs.first().is_some_and(|(name, _)| *name == "total"))
@@ -230,7 +229,7 @@ fn ava(line: &str) -> Option<u64> {
     numbered(line, &words)
 }
 
-/// `1 pass` and `2 fail`, one a line (bun 1.4.4). `0 fail` alone says nothing about how many ran.
+/// Parses `1 pass` and `2 fail`, one per line (bun 1.4.4). `0 fail` alone does not show how many tests ran.
 fn bun(line: &str) -> Option<u64> {
     let failed = || numbered(line, &["fail"]).filter(|&failed| failed > 0);
     numbered(line, &["pass"]).or_else(failed)
@@ -395,13 +394,13 @@ fn ctest_list(line: &str) -> Option<Said> {
     number.parse::<u64>().ok().map(|_| Said::CtestTotal)
 }
 
-/// The number of `3 tests` where the words after it are one of `words`.
+/// The number in a text such as `3 tests`, if the words after it are one of `words`.
 pub(super) fn numbered(text: &str, words: &[&str]) -> Option<u64> {
     let (number, word) = text.trim().split_once(' ')?;
     words.contains(&word).then(|| number.parse().ok()).flatten()
 }
 
-/// The names and numbers of `Tests: 2, Assertions: 1`; `None` if anything else is there.
+/// The names and numbers in a text such as `Tests: 2, Assertions: 1`; `None` if it contains anything else.
 pub(super) fn pairs(text: &str) -> Option<Vec<(&str, u64)>> {
     text.split(", ")
         .map(|part| {
@@ -411,7 +410,7 @@ pub(super) fn pairs(text: &str) -> Option<Vec<(&str, u64)>> {
         .collect()
 }
 
-/// The sum of the numbers before any of `words` in text such as `3 passed; 1 failed, 2 skipped`.
+/// The sum of the numbers before any of `words`, in a text such as `3 passed; 1 failed, 2 skipped`.
 pub(super) fn count(text: &str, words: &[&str]) -> u64 {
     text.split([';', ','])
         .filter_map(|part| part.trim().split_once(' '))

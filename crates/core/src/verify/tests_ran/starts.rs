@@ -1,11 +1,12 @@
-//! Runners that announce a run before its first test, and what each prints when the run is over.
+//! Runners that announce a run before its first test, and the line that each prints at its end.
 //!
-//! A test that ends its own process with code 0 ends the runner before its summary. Nothing else tells.
+//! A test that exits its process with code 0 also ends the runner before its summary. Only the
+//! missing summary shows that.
 
 use super::listing::basename;
 use super::runners;
 
-/// The runners whose first line is known.
+/// The runners with a known first line.
 const RUNNERS: [(Begins, Ends); 8] = [
     (Begins::Each(libtest), |line| {
         runners::libtest(line).is_some()
@@ -29,16 +30,16 @@ const RUNNERS: [(Begins, Ends); 8] = [
 
 type Ends = fn(&str) -> bool;
 
-/// How the first line of a runner is recognised.
+/// How a runner's first line begins a run.
 #[derive(Clone, Copy)]
 enum Begins {
-    /// Each such line is a run of its own.
+    /// Each such line begins a separate run.
     Each(fn(&str) -> bool),
     /// Such lines belong to one run.
     Once(fn(&str) -> bool),
 }
 
-/// How many runs of each runner began and did not end.
+/// For each runner, how many runs began and did not end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Open {
     runs: [u32; RUNNERS.len()],
@@ -46,7 +47,7 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// Takes one line. A runner of several packages prints the package in front of it.
+    /// Reads one line. A runner of several packages prints the package's name first.
     pub(super) fn take(&mut self, line: &str) {
         let after = runners::after_package(line).filter(|rest| !rest.is_empty());
         let lines = std::iter::once(line).chain(after);
@@ -69,7 +70,7 @@ impl Open {
         self.runs.iter().any(|&open| open > 0)
     }
 
-    /// Whether a run ended, with a count or without.
+    /// Whether a run ended, with or without a count.
     pub(super) fn has_ended(self) -> bool {
         self.has_ended
     }
@@ -153,7 +154,7 @@ fn phpunit(line: &str) -> bool {
     line.starts_with("PHPUnit ") && line.contains(" by Sebastian Bergmann")
 }
 
-/// Runners that end every run with a summary that is read, and the arguments with which they do not.
+/// Runners that end every run with a readable summary, and the arguments that suppress it.
 const SUMMARIZING: [(&[&str], &[&str]); 11] = [
     (&["pytest"], &["-qq", "no:terminal"]),
     (&["py.test"], &["-qq", "no:terminal"]),
@@ -168,15 +169,15 @@ const SUMMARIZING: [(&[&str], &[&str]); 11] = [
     (&["go", "test"], &[]),
 ];
 
-/// Programs that only start another one, with what they need to find it.
+/// Programs that only start another one, and words of their arguments.
 const LAUNCHERS: [&str; 24] = [
     "bun", "bunx", "bundle", "coverage", "dlx", "env", "exec", "hatch", "nice", "npm", "npx",
     "pdm", "pipenv", "pnpm", "poetry", "python", "python3", "run", "stdbuf", "time", "timeout",
     "uv", "uvx", "yarn",
 ];
 
-/// Whether a command starts a runner by itself that prints a summary with these arguments. A script may
-/// do anything with the output of the runner it starts.
+/// Whether a command starts a runner directly and with arguments that keep its summary. A script
+/// may do anything with its runner's output.
 pub(super) fn must_summarize(argv: &[String]) -> bool {
     let words: Vec<&str> = argv.iter().map(String::as_str).collect();
     SUMMARIZING.iter().any(|(runner, flags)| {
@@ -203,7 +204,7 @@ pub(super) fn must_summarize(argv: &[String]) -> bool {
     })
 }
 
-/// Whether a word before a runner neither is another program nor names a file for one.
+/// Whether a word before a runner is neither another program nor a file for one.
 fn is_launcher(word: &str) -> bool {
     let name = basename(word);
     let is_python = name
@@ -212,7 +213,7 @@ fn is_launcher(word: &str) -> bool {
     is_python
         || LAUNCHERS.contains(&name)
         || word.starts_with('-')
-        // A variable, an environment of hatch, or a time.
+        // A variable, a Hatch environment, or a time.
         || word.contains(['=', ':'])
         || word.starts_with(|c: char| c.is_ascii_digit())
 }
@@ -230,7 +231,7 @@ mod tests {
         scan.finish()
     }
 
-    /// What runners print where a test ends the process with code 0.
+    /// The output of runners if a test exits the process with code 0.
     #[test]
     fn a_runner_that_began_and_printed_no_summary_was_cut_short() {
         let doc_tests = "\nrunning 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n";

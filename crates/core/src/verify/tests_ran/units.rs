@@ -5,22 +5,22 @@ use crate::process::Stream;
 use crate::verify::plan::TestedMember;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the lines say about single parts.
+/// What the output reports about the parts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Units {
     /// The binaries that Cargo started, in order.
     started: Vec<String>,
-    /// How many tests each of them ran, in order.
+    /// The number of tests that each of them ran, in order.
     ran: Vec<u64>,
-    /// The packages of Go that ended.
+    /// The Go packages that ended.
     packages: BTreeSet<String>,
-    /// Those of them that ran tests.
+    /// The Go packages that ran tests.
     tested: BTreeSet<String>,
     nextest: Nextest,
     node: Node,
 }
 
-/// What nextest prints of each test, and how many it counts at the end.
+/// The lines that nextest prints for each test, and its final count.
 #[derive(Clone, Debug, Default)]
 struct Nextest {
     binaries: BTreeSet<String>,
@@ -29,8 +29,8 @@ struct Nextest {
 }
 
 impl Nextest {
-    /// `PASS [   0.123s] (1/2) crate::binary module::name` (nextest 0.9). After the summary it repeats the
-    /// failures, and the settings may leave tests out that passed.
+    /// Parses `PASS [   0.123s] (1/2) crate::binary module::name` (nextest 0.9). After the summary
+    /// nextest repeats the failures, and the settings may hide passed tests.
     fn take(&mut self, line: &str) {
         if self.counted.is_none() {
             self.counted = runners::nextest(line);
@@ -43,19 +43,19 @@ impl Nextest {
         }
     }
 
-    /// The binaries that ran tests, where it named all.
+    /// The binaries that ran tests, if the output names all of them.
     fn tested(&self) -> Option<&BTreeSet<String>> {
         let is_whole = self.lines > 0 && self.counted.is_some_and(|ran| ran <= self.lines);
         is_whole.then_some(&self.binaries)
     }
 }
 
-/// What the runners in single packages of a Node workspace count.
+/// The counts of runners in single packages of a Node workspace.
 #[derive(Clone, Debug, Default)]
 struct Node {
-    /// How many each counted, and how many of these are none.
+    /// For each package, the number of counted tests, and how many of them are not tests.
     ran: BTreeMap<String, (u64, u64)>,
-    /// The package whose script npm runs now.
+    /// The package whose script npm is running.
     current: Option<String>,
 }
 
@@ -84,7 +84,7 @@ impl Node {
         }
     }
 
-    /// Whether all that tests a member counted, and counted none.
+    /// Whether all packages that test a member reported counts, and none of them ran a test.
     fn has_none(&self, member: &TestedMember) -> bool {
         let ran = member.units.iter().map(|unit| self.ran.get(unit));
         let ran: Option<Vec<&(u64, u64)>> = ran.collect();
@@ -94,7 +94,7 @@ impl Node {
 }
 
 impl Units {
-    /// Takes one line. Cargo prints on standard error, the binaries on standard output.
+    /// Reads one line. Cargo prints on standard error, the binaries on standard output.
     pub(super) fn take(&mut self, source: Stream, line: &str, is_empty_file: bool) {
         self.nextest.take(line);
         self.node.take(line, is_empty_file);
@@ -124,7 +124,7 @@ impl Units {
         }
     }
 
-    /// The members that no test exercised; none where the output does not tell.
+    /// The members that no test exercised; empty if the output does not tell.
     pub(super) fn untested(&self, members: &[TestedMember]) -> Vec<String> {
         let without = members.iter().filter(|member| self.node.has_none(member));
         let without: Vec<String> = without.map(|member| member.name.clone()).collect();
@@ -151,8 +151,8 @@ impl Units {
     }
 }
 
-/// `Running unittests src/lib.rs (target/debug/deps/a-0123456789abcdef)`, `Running tests/it.rs (…)`,
-/// `Doc-tests a` (cargo 1.95.0).
+/// The binary in a line such as `Running unittests src/lib.rs (target/debug/deps/a-0123456789abcdef)`,
+/// `Running tests/it.rs (…)` or `Doc-tests a` (cargo 1.95.0).
 fn cargo_unit(line: &str) -> Option<&str> {
     if let Some(name) = line.strip_prefix("Doc-tests ") {
         return Some(name);
@@ -164,8 +164,8 @@ fn cargo_unit(line: &str) -> Option<&str> {
     is_hash.then_some(name)
 }
 
-/// The binary of `PASS [   0.123s] (1/2) crate::binary module::name`, as Cargo names its file: that of a
-/// library has its crate's name.
+/// The binary in `PASS [   0.123s] (1/2) crate::binary module::name`, in the form of Cargo's file
+/// names: that of a library has its crate's name.
 fn nextest_unit(line: &str) -> Option<String> {
     let (status, rest) = line.split_once(" [")?;
     let is_result = ["PASS", "FAIL", "LEAK", "TIMEOUT", "ABORT"].contains(&status)
@@ -182,7 +182,7 @@ fn nextest_unit(line: &str) -> Option<String> {
     Some(name.replace('-', "_"))
 }
 
-/// The package of `> @scope/ui@1.0.0 test`, the line with which npm begins a script.
+/// The package in `> @scope/ui@1.0.0 test`, the line with which npm starts a script.
 fn npm_package(line: &str) -> Option<&str> {
     let (package, script) = line.strip_prefix("> ")?.split_once(' ')?;
     let (name, version) = package.rsplit_once('@')?;
@@ -190,7 +190,7 @@ fn npm_package(line: &str) -> Option<&str> {
     (is_version && !name.is_empty() && !script.is_empty()).then_some(name)
 }
 
-/// The package in front of a line: `packages/ui test` (pnpm), `ui:test` (turbo), `ui test` (bun).
+/// The package at the start of a line: `packages/ui test` (pnpm), `ui:test` (turbo), `ui test` (bun).
 fn node_package(prefix: &str) -> Option<&str> {
     let (package, script) = prefix.rsplit_once([' ', ':'])?;
     let is_plain = |text: &str| !text.is_empty() && !text.contains(' ');
@@ -229,7 +229,7 @@ mod tests {
         ] {
             assert_eq!(scan(&lines).untested(&members), ["ui"], "{through}");
         }
-        // A dependent that counts some, or a runner that nobody understands, may have tested it.
+        // A dependent with a count, or a runner with unknown output, may have tested it.
         let lines = [
             "> ui@1.0.0 test",
             "# pass 0",
@@ -255,7 +255,7 @@ mod tests {
             "Summary [   0.006s] 2 tests run: 2 passed, 0 skipped",
         ];
         assert_eq!(scan(&lines).untested(&members), ["c"]);
-        // The settings leave out what passed.
+        // The settings hide passed tests.
         let lines = [
             "FAIL [   0.010s] (1/2) a adds::two",
             "Summary [   0.006s] 2 tests run: 1 passed, 1 failed, 0 skipped",
@@ -296,7 +296,7 @@ mod tests {
             member("unknown", &[]),
         ];
         assert_eq!(units.untested(&members), ["b"]);
-        // A binary that prints no summary: nobody knows which one.
+        // One binary prints no summary, and it is unknown which.
         units.take(Stream::Stderr, "Doc-tests b", false);
         assert_eq!(units.untested(&members), Vec::<String>::new());
     }

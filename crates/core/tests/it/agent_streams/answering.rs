@@ -138,7 +138,7 @@ pub(crate) fn opened(role: Role) -> Box<dyn AgentStream> {
     greeted(acp(role))
 }
 
-/// Past its opening, in the middle of its work.
+/// Completes the opening, so that the agent is working.
 pub(crate) fn greeted(mut stream: Box<dyn AgentStream>) -> Box<dyn AgentStream> {
     tell(
         &mut *stream,

@@ -1,4 +1,4 @@
-//! What the real agents did with their tools: once each, and only what they were let do.
+//! Tests which tool calls the real agents report: each once, and only what they were allowed to do.
 
 use crate::agent_streams::support::{Reader, play, setup};
 use drive_core::agent::stream::{claude_stream, codex_stream, gemini_stream};
@@ -11,7 +11,7 @@ macro_rules! recorded {
     };
 }
 
-/// Commands that were run, files that were changed, and calls that were refused.
+/// The commands that were run, the files that were changed, and the calls that were refused.
 fn told(reader: Reader, recorded: &str) -> Vec<String> {
     let end = End::Exited { code: 0 };
     let (events, _) = play(&mut *reader(setup()), recorded.as_bytes(), end);
@@ -106,7 +106,7 @@ fn what_was_refused_reads_as_refused_and_never_as_run() {
             format!("refused run_shell_command {COPY}"),
         ]
     );
-    // Codex runs a command and lets the kernel refuse what it does.
+    // Codex runs a command, and the kernel refuses its writes.
     let codex = told(codex_stream, recorded!("codex", "permission_denied"));
     assert_eq!(codex, [format!("ran {IN_BASH} -> 1")]);
     let declined = recorded!("codex", "tool_error").replace("\"failed\"", "\"declined\"");

@@ -1,4 +1,4 @@
-//! A reviewer that says that its review is complete.
+//! Tests a reviewer that reports that its review is complete.
 
 use crate::agent_streams::answering::{acp_with, greeted};
 use crate::agent_streams::support::*;
@@ -21,12 +21,12 @@ fn push(stream: &mut dyn AgentStream, text: &str) -> Phase {
     stream.phase()
 }
 
-/// One that speaks the protocol, in the middle of its work.
+/// An agent with this protocol that is working.
 fn opened_acp(setup: StreamSetup) -> Box<dyn AgentStream> {
     greeted(acp_with(setup))
 }
 
-/// A message that ends like this, as each agent prints it.
+/// A message with this end, as each agent prints it.
 fn printed(end: &str) -> Vec<(Reader, String)> {
     let plain = SAID.replace("\\n", "\n").replace("\\\"", "\"");
     let end_of_line = end.replace("\\n", "\n");
@@ -97,7 +97,7 @@ fn nobody_but_a_reviewer_ends_with_the_marker_and_nobody_by_speaking_of_it() {
         (Role::Reviewer, "[REVIEW COMPLETE] comes later"),
         (Role::Reviewer, "[review complete]"),
     ] {
-        // A piece of a line that goes on may look like the marker, so only whole messages here.
+        // A part of a longer line may look like the marker, so only whole messages are used here.
         for (reader, text) in printed(end).into_iter().take(3) {
             let mut stream = reader(as_role(role));
             assert_eq!(push(&mut *stream, &text), Phase::Working, "{text}");

@@ -1,4 +1,4 @@
-//! The agents' streams, as recorded from the real programs and as broken on purpose.
+//! Tests the agents' streams, as recorded from the real programs and as broken on purpose.
 
 mod answering;
 mod calls;

@@ -1,4 +1,4 @@
-//! Text is made clean before it is cut: a secret across a cut leaves no part of itself behind.
+//! Tests that text is redacted before it is cut, so that no part of a secret remains at a cut.
 
 use crate::agent_streams::support::*;
 use drive_core::agent::stream::{
@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 
 const SECRET: &str = "k3y-7Gq2ZpX9vLm4TnB8wRc6YhJd1FsAeUoIu5Qx";
 
-/// Where an agent can put a text, and where that text is cut.
+/// A place in which an agent can put a text, and where that text is cut.
 struct Place {
     name: &'static str,
     reader: Reader,
     source: Stream,
-    /// Wraps a text as the agent prints it.
+    /// Formats a text as the agent prints it.
     print: fn(&str) -> String,
     code: i32,
     cut: Cut,
@@ -24,9 +24,9 @@ struct Place {
 
 #[derive(Clone, Copy)]
 enum Cut {
-    /// Its first bytes stay.
+    /// Its first bytes are kept.
     After(usize),
-    /// Its last bytes stay, of this many all in all.
+    /// Its last bytes are kept, of this total number.
     Last { kept: usize, of: usize },
 }
 
@@ -176,7 +176,7 @@ fn places() -> Vec<Place> {
     ]
 }
 
-/// All that is shown of an agent, as a session passes it on.
+/// Everything that a session shows of an agent.
 fn shown(place: &Place, text: &str) -> String {
     let secrets = Secrets::new([SECRET]);
     let mut stream = (place.reader)(StreamSetup {

@@ -1,4 +1,4 @@
-//! What the children, the line, the verifier and people of a simulated cruise do.
+//! The behaviour of children, line, verifier and people in a simulated cruise.
 
 mod line;
 mod listener;
@@ -26,34 +26,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// What a commit contains: which attempt of which task.
+/// The contents of a commit: attempts of tasks.
 type Contents = BTreeSet<(TaskId, u64)>;
 
 pub struct World {
     pub run: Run,
     rng: Rng,
     now: i64,
-    /// The runs of tasks that have not ended: the attempt and the commit it began at.
+    /// The runs of tasks that have not ended: the task, and the commit at which the run began.
     children: BTreeMap<RunId, (TaskId, CommitSha)>,
     reports: BTreeMap<RunId, u32>,
     contents: BTreeMap<CommitSha, Contents>,
     line: CommitSha,
-    /// Trees that the verifier passed.
+    /// Trees that passed verification.
     green: BTreeSet<TreeSha>,
-    /// Tasks whose first attempts do not pass, and how many.
+    /// Tasks whose first attempts fail, and how many of them.
     bad: BTreeMap<TaskId, u64>,
     commits: u64,
     parallel: usize,
-    /// The run that brings what landed to the base.
+    /// The run that merges what landed into the base.
     whole: Option<RunId>,
-    /// The run that hears people while tasks are built, and whether it was asked to end.
+    /// The run that reads comments while tasks are built, and whether it was asked to end.
     listener: Option<(RunId, bool)>,
-    /// Whether each task has a pull request of its own, and what their runs did.
+    /// Whether each task has its own pull request, and what their runs did.
     per_task: bool,
     offers: BTreeMap<RunId, Offer>,
-    /// Commits that somebody said something about before they landed.
+    /// Commits on which a person commented before they landed.
     refused: BTreeSet<CommitSha>,
-    /// The tasks as the plan's file says them.
+    /// The tasks in the plan's file.
     planned: Vec<Value>,
     /// How often people may still amend it.
     amendments: u64,
@@ -182,14 +182,15 @@ impl World {
 
     fn deliver(&mut self, event: Event) {
         let (run, _) = step(self.run.clone(), event, self.time()).expect("only what can happen");
-        // Whoever owns it next reads what was written.
+        // The next owner reads what was written.
         let text = write_run(&run).unwrap();
         let again = read_run(STATE_FORMAT, &text).unwrap();
         assert_eq!(again, run);
         self.run = again;
     }
 
-    /// One thing happens: an effect ends, a child reports, a person asks, or time passes.
+    /// Performs one random step: an effect ends, a child reports, a person requests something, or
+    /// time passes.
     pub fn step(&mut self) {
         self.now += 1;
         let pending: Vec<EffectKey> = self.run.pending.keys().cloned().collect();
@@ -210,7 +211,7 @@ impl World {
     }
 
     fn wake(&mut self) {
-        // That it ends some day is no progress.
+        // The timer for its maximum age is no progress.
         let timers = self.run.timers.iter();
         let timers = timers.filter(|(timer, _)| **timer != Timer::Age);
         let first = timers.min_by_key(|(_, at)| **at);
@@ -300,7 +301,7 @@ impl World {
         match message {
             RunMessage::StartRun { request } => {
                 let task = request.parent.as_ref().unwrap().task.clone();
-                // It sees what landed before it.
+                // The run begins with everything that landed before.
                 assert!(self.contents.contains_key(&request.base_sha));
                 if let Some(whole) = request.kind.phase_terms().and_then(PhaseTerms::whole) {
                     self.is_all(&whole.head);
@@ -340,7 +341,7 @@ impl World {
         }
     }
 
-    /// A child ends, well or not.
+    /// Ends a child, successfully or not.
     fn report(&mut self, child: &RunId) {
         if let Some((_, is_asked)) = self.listener.clone().filter(|(id, _)| id == child) {
             return self.hear(child, is_asked);
@@ -360,7 +361,7 @@ impl World {
             return self.say(child, state, Some(self.line.clone()), plan);
         }
         if self.rng.percent(15) {
-            // The machine is away, or the work itself failed.
+            // The model is unavailable, or the work itself failed.
             let failure = if self.rng.percent(50) {
                 problem()
             } else {
@@ -432,9 +433,9 @@ impl World {
         self.deliver(Event::ChildReported { child, report });
     }
 
-    /// What holds at every moment.
+    /// Checks the invariants.
     pub fn check(&self) {
-        // Runs that wait for the train, and whoever comments on them, do not count.
+        // Runs that wait for the train, or that handle comments on their pull request, do not count.
         let at_work = self.children.keys();
         let at_work = at_work.filter(|id| !self.offers.contains_key(id)).count();
         assert!(at_work <= self.parallel + 2, "too many at once");
@@ -453,7 +454,7 @@ impl World {
                 );
             }
             if let TaskState::Building { .. } = task.state {
-                // One that landed may land once more, with what people said meanwhile.
+                // A landed task may land again, with changes because of comments.
                 let is_through =
                     |id: &TaskId| build.tasks[id].is_through() || build.tasks[id].landed.is_some();
                 assert!(task.after.iter().all(is_through), "{id} began too early");

@@ -1,4 +1,4 @@
-//! Samples of what only a cruise writes down.
+//! Examples of data that only a cruise stores.
 
 use super::{at, comment, comment_ref, ignored, pull_request, request, review_terms};
 use drive_core::agent::Budget;
@@ -13,7 +13,7 @@ use drive_core::sandbox::Sandbox;
 use drive_core::settings::{RecordDetail, TeamMode};
 use std::time::Duration;
 
-/// How a cruise works where a test says nothing else: one review of each domain, at most five rounds.
+/// The default terms of a cruise in tests: one review of each domain, at most five rounds.
 pub fn terms() -> PhaseTerms {
     PhaseTerms {
         makes: Makes::Plan {
@@ -46,14 +46,14 @@ pub fn terms() -> PhaseTerms {
     }
 }
 
-/// The same with at most so many fixer rounds.
+/// The same terms with a different limit of fixer rounds.
 pub fn terms_with_rounds(max_rounds: u32) -> PhaseTerms {
     let mut terms = terms();
     terms.watch.as_mut().unwrap().max_rounds = max_rounds;
     terms
 }
 
-/// A cruise on these terms.
+/// A request for a cruise on these terms.
 pub fn request_with(terms: PhaseTerms) -> Request {
     Request {
         kind: RunKind::Cruise(Box::new(terms)),
@@ -61,7 +61,7 @@ pub fn request_with(terms: PhaseTerms) -> Request {
     }
 }
 
-/// A look that showed something of everything.
+/// The result of a poll that contains everything.
 pub fn seen() -> PollResult {
     PollResult {
         state: Some(PrState::Open),
@@ -87,7 +87,7 @@ pub fn seen() -> PollResult {
     }
 }
 
-/// A look as its effect's result.
+/// The result of a poll as an effect's result.
 pub fn looked(seen: PollResult) -> EffectResult {
     EffectResult::OnForge {
         answer: ForgeAnswer::Polled {
@@ -96,7 +96,7 @@ pub fn looked(seen: PollResult) -> EffectResult {
     }
 }
 
-/// Everything a person can ask for.
+/// Every request that a person can make.
 pub fn asks() -> [Ask; 6] {
     [
         Ask::Poll,
@@ -121,7 +121,7 @@ pub fn asks() -> [Ask; 6] {
     ]
 }
 
-/// What only a cruise journals.
+/// Events that only a cruise journals.
 pub fn events() -> Vec<Event> {
     let ended = |key: &str, result| Event::EffectEnded {
         key: drive_core::ids::EffectKey::new(key),
@@ -170,7 +170,7 @@ pub fn events() -> Vec<Event> {
     all
 }
 
-/// What only a cruise decides.
+/// Effects that only a cruise decides.
 pub fn effects() -> Vec<Effect> {
     let sandbox = super::sandbox().id;
     let on_forge = |act, key: Option<&str>| Effect::OnForge {

@@ -1,4 +1,4 @@
-//! One event of each kind.
+//! Examples of every kind of event.
 
 use super::*;
 
@@ -132,7 +132,7 @@ pub fn events() -> Vec<Event> {
     all
 }
 
-/// What a person is told about a task.
+/// A notice for a person about a task.
 pub fn notice() -> drive_core::run::Notice {
     drive_core::run::Notice {
         event: drive_core::run::NoticeEvent::Blocked,

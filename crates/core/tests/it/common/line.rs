@@ -1,4 +1,4 @@
-//! Answers of a line where everything merges, passes and lands.
+//! Answers of a line on which everything merges, passes and lands.
 
 use super::verification;
 use drive_core::cruise::train::Coupled;
@@ -6,7 +6,7 @@ use drive_core::ids::{CommitSha, TreeSha};
 use drive_core::run::{CarOrder, ContractCheck, LineAct, LineAnswer, Receipt, ReceiptResult};
 use drive_core::verify::RulesFrom;
 
-/// Everything merges, passes and lands.
+/// The answer if everything merges, passes and lands.
 pub fn line_answer(act: &LineAct) -> LineAnswer {
     match act {
         LineAct::BeginLine { .. } => LineAnswer::LineBegun,
@@ -31,7 +31,7 @@ pub fn line_answer(act: &LineAct) -> LineAnswer {
     }
 }
 
-/// The merge of a task, named after what was merged.
+/// The merge of a task, named after its head.
 pub fn coupled(car: &CarOrder) -> Coupled {
     let turned: String = car.head.as_str().chars().rev().collect();
     Coupled {
@@ -42,7 +42,7 @@ pub fn coupled(car: &CarOrder) -> Coupled {
     }
 }
 
-/// An entry whose command ended as expected.
+/// A receipt of a command that ended as expected.
 pub fn proven(check: &ContractCheck) -> Receipt {
     Receipt {
         task: check.task.clone(),

@@ -1,4 +1,4 @@
-//! One sample of everything a journal can hold.
+//! Examples of everything that a journal can contain.
 
 pub mod cruise;
 pub mod events;
@@ -33,7 +33,7 @@ pub fn run_id() -> RunId {
     RunId::new("r20261115-0942-k3f9a")
 }
 
-/// A pull request on a forge behind a remote.
+/// A pull request on a forge that has a remote.
 pub fn pull_request() -> Publish {
     Publish::PullRequest {
         remote: Some(RemoteName::parse("origin").unwrap()),
@@ -72,7 +72,7 @@ pub fn request(publish: Publish, after_end: AfterEnd) -> Request {
     }
 }
 
-/// The domains of a plan, which serve for code as well.
+/// The domains of a plan, which are also used for code.
 pub fn domains() -> Vec<Domain> {
     Domain::SHIPPED[1..].to_vec()
 }
@@ -87,7 +87,7 @@ pub fn review_terms() -> ReviewTerms {
     }
 }
 
-/// A team of two in this mode, with at most two reviews of the same thing.
+/// A team of two in this mode, with at most two reviews of the same commit.
 pub fn team_request(mode: TeamMode) -> Request {
     let terms = PhaseTerms {
         makes: Makes::Change {
@@ -125,7 +125,7 @@ pub fn comment_ref(surface: Surface, id: u64) -> CommentRef {
     }
 }
 
-/// What a person wrote on line 2 of the diff.
+/// A comment of a person on line 2 of the diff.
 pub fn comment(id: u64, body: &str) -> Comment {
     Comment {
         key: CommentKey {
@@ -159,7 +159,7 @@ pub fn ignored() -> IgnoredComment {
     }
 }
 
-/// An agent that ended well and said this.
+/// An agent that ended successfully with this text.
 pub fn agent_said(text: &str) -> EffectResult {
     let EffectResult::AgentEnded { mut outcome, log } = agent_ended(None) else {
         unreachable!("that is what it makes");
@@ -212,7 +212,7 @@ pub fn kept() -> KeptWork {
     .unwrap()
 }
 
-/// An agent's end: well, or as this failure says.
+/// The end of an agent: successful, or with this failure.
 pub fn agent_ended(failure: Option<Failure>) -> EffectResult {
     let ending = match failure {
         None => Ending::Succeeded,
@@ -243,7 +243,7 @@ pub fn agent_ended(failure: Option<Failure>) -> EffectResult {
     }
 }
 
-/// An agent that was stopped because it used more tokens than it had.
+/// An agent that was stopped because it exceeded its tokens.
 pub fn over_budget() -> EffectResult {
     agent_ended(Some(Failure::Budget {
         overrun: Overrun::Tokens {
@@ -253,7 +253,7 @@ pub fn over_budget() -> EffectResult {
     }))
 }
 
-/// So many tokens, and what they cost.
+/// This number of tokens, with their cost.
 pub fn used(tokens: u64) -> Spent {
     Spent {
         usage: Usage {
@@ -285,7 +285,7 @@ pub fn committed(commits: usize) -> EffectResult {
     }
 }
 
-/// A branch that holds the others' work as well.
+/// A branch that contains the work of others as well.
 pub fn integrated(head: char) -> EffectResult {
     EffectResult::Integrated {
         head_sha: CommitSha::new(head.to_string().repeat(40)),
@@ -298,7 +298,7 @@ pub fn integrated(head: char) -> EffectResult {
     }
 }
 
-/// A branch that somebody rewrote.
+/// A branch that another person rewrote.
 pub fn replaced(head: char) -> EffectResult {
     EffectResult::Replaced {
         head_sha: CommitSha::new(head.to_string().repeat(40)),
@@ -311,7 +311,7 @@ pub fn replaced(head: char) -> EffectResult {
     }
 }
 
-/// A merge that needs somebody.
+/// A merge with conflicts.
 pub fn conflicted() -> EffectResult {
     EffectResult::Conflicted {
         ours: CommitSha::new("b".repeat(40)),
@@ -320,7 +320,7 @@ pub fn conflicted() -> EffectResult {
     }
 }
 
-/// A good result for an effect.
+/// A successful result for an effect.
 pub fn good(effect: &Effect) -> EffectResult {
     match effect {
         Effect::CreateSandbox { .. } => EffectResult::SandboxCreated {
@@ -382,16 +382,16 @@ pub fn good(effect: &Effect) -> EffectResult {
     }
 }
 
-/// A plan of one task.
+/// A plan with one task.
 pub const PLAN: &str = "One step.\n\n```json tasks\n[{\"id\": \"a\", \"title\": \"A\", \"description\": \"do a\", \"acceptance\": [\"a is done\"], \"depends_on\": [], \"paths\": []}]\n```\n";
 
-/// A new file of five lines.
+/// A diff that adds a file with five lines.
 pub const DIFF: &str = "--- /dev/null\n+++ b/src/login.rs\n@@ -0,0 +1,5 @@\n+a\n+b\n+c\n+d\n+e\n";
 
 fn forge_answer(act: &ForgeAct) -> ForgeAnswer {
     match act {
         ForgeAct::PostReview { head, lines, .. } => {
-            // The ids of a forge are unique; the heads of most tests are counted.
+            // The ids of a forge are unique; the heads of most tests are numbered.
             let last = head.as_str().chars().last().and_then(|c| c.to_digit(10));
             let apart = 1000 * u64::from(last.unwrap_or(1).saturating_sub(1));
             ForgeAnswer::ReviewPosted {
@@ -421,7 +421,7 @@ fn forge_answer(act: &ForgeAct) -> ForgeAnswer {
     }
 }
 
-/// A root of two tasks.
+/// A request for a root with two tasks.
 pub fn build_request() -> Request {
     let order = |id: &str, after: &[&str]| TaskOrder {
         id: TaskId::new(id),

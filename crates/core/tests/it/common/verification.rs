@@ -1,4 +1,4 @@
-//! Reports of the verifier.
+//! Examples of verification reports.
 
 use super::{at, run_id};
 use drive_core::ids::{CommitSha, TreeSha};
@@ -8,7 +8,7 @@ use drive_core::verify::{
     StageResource, StageStatus, Timing, Verification, Workspace,
 };
 
-/// What the branch that the work goes to is at.
+/// The commit of the base branch.
 pub fn base() -> String {
     "d".repeat(40)
 }
@@ -64,7 +64,7 @@ pub fn passed(head: &str, base: &str) -> Verification {
     }
 }
 
-/// The same where the tests failed.
+/// A report in which the tests failed.
 pub fn failed(head: &str, base: &str) -> Verification {
     let mut report = passed(head, base);
     report.overall = Overall::Fail;
@@ -79,7 +79,7 @@ pub fn failed(head: &str, base: &str) -> Verification {
     report
 }
 
-/// A report as the answer to an effect.
+/// The report as an effect's result.
 pub fn verified(report: Verification) -> EffectResult {
     EffectResult::Verified {
         base: CommitSha::new(base()),
@@ -87,7 +87,7 @@ pub fn verified(report: Verification) -> EffectResult {
     }
 }
 
-/// A report that says nothing about whether the commit is right.
+/// A report that does not show whether the commit is right.
 pub fn not_shown(head: &str, base: &str, category: FailureCategory) -> Verification {
     let mut report = failed(head, base);
     if let Some(failure) = &mut report.failure {

@@ -1,4 +1,4 @@
-//! Agents: good ones, and ones that hang, die, lie, change nothing or cost too much.
+//! Simulated agents: good ones, and ones that hang, die, lie, change nothing or cost too much.
 
 use crate::cruise_simulation::clock::{Clock, HOUR, MINUTE, SECOND};
 use crate::cruise_simulation::git::{Git, PlanText};
@@ -15,14 +15,14 @@ use drive_core::process::{End, TimeBound};
 use drive_core::run::{AgentJob, EffectResult, JobComment};
 use drive_core::time::Timestamp;
 
-/// How many of a hundred agents that write leave the branch.
+/// How many percent of the writing agents leave the branch.
 const STRAYS: u64 = 10;
 
-/// What an agent will do.
+/// The behaviour of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Temper {
     Good,
-    /// Says that everything is fixed, and changes nothing.
+    /// Claims that everything is fixed, and changes nothing.
     Liar,
     Declines,
     Asks,
@@ -31,13 +31,13 @@ pub enum Temper {
     Dies,
     Hangs,
     UsageLimit,
-    /// Leaves a plan that is not sound.
+    /// Leaves an invalid plan.
     Breaks,
-    /// Cannot even be started.
+    /// Cannot be started.
     Missing,
-    /// Says that its review is complete, and does not exit.
+    /// Reports that its review is complete, and does not exit.
     Complete,
-    /// Is stopped from above.
+    /// Is cancelled.
     Cancelled,
 }
 
@@ -78,7 +78,7 @@ pub fn duration(temper: Temper, job: &AgentJob, rng: &mut Rng) -> i64 {
     }
 }
 
-/// Leaves something in the sandbox, committed or not.
+/// Leaves changes in the sandbox, committed or not.
 pub fn scribble(git: &mut Git, plan: PlanText, rng: &mut Rng) {
     if rng.percent(STRAYS) {
         git.stray(rng.percent(30));
@@ -94,7 +94,7 @@ pub fn scribble(git: &mut Git, plan: PlanText, rng: &mut Rng) {
     }
 }
 
-/// Does the job and tells how it ended.
+/// Does the job, and returns how it ended.
 pub fn work(
     one: &UnderWay,
     job: &AgentJob,
@@ -182,7 +182,7 @@ pub fn work(
     }
 }
 
-/// What the real reader makes of a reviewer that had to be ended.
+/// The result of the real reader for a reviewer that had to be ended.
 fn complete(text: &str) -> (Ending, String) {
     let mut stream = program_stream(StreamSetup {
         role: Role::Reviewer,
@@ -202,7 +202,7 @@ fn complete(text: &str) -> (Ending, String) {
     (outcome.ending, outcome.text)
 }
 
-/// Good agents resolve conflicts, most of the time.
+/// Good agents usually resolve conflicts.
 pub fn resolve(temper: Temper, git: &mut Git, rng: &mut Rng) {
     if let (Temper::Good, Some(tree)) = (temper, &mut git.tree) {
         tree.resolved |= rng.percent(80);
@@ -229,7 +229,7 @@ fn answer(temper: Temper, job: &AgentJob, rng: &mut Rng) -> String {
     }
 }
 
-/// Answers from which no approval may follow.
+/// Contradictory answers, which must not count as an approval.
 const CONTRADICTIONS: [&str; 5] = [
     "[{\"issue\": \"c\", \"severity\": \"blocker\"}]\n{\"verdict\": \"approved\"}",
     r#"{"verdict": "approved", "suggestions": [{"issue": "c", "severity": "minor"}], "blockers": [{"issue": "d"}]}"#,
@@ -238,7 +238,7 @@ const CONTRADICTIONS: [&str; 5] = [
     r#"{"verdict": "not_applicable", "suggestions": [{"issue": "c"}]}"#,
 ];
 
-/// Answers that approve in another form than most.
+/// Approvals in unusual forms.
 const ODD: [&str; 3] = [
     r#"{"verdict": "not_applicable"}"#,
     r#"{"verdict": "needs_changes", "suggestions": [{"issue": "c", "severity": "major", "confidence": 20}]}"#,
@@ -256,7 +256,7 @@ pub fn contradicts(result: &EffectResult) -> bool {
 }
 
 fn review(temper: Temper, rng: &mut Rng) -> String {
-    // Drawn aside, so that old seeds draw what they drew.
+    // Drawn from a copy, so that old seeds give the same numbers.
     let mut aside = rng.clone();
     let odd = aside.below(40);
     let place = usize::try_from(odd).expect("small");

@@ -1,4 +1,4 @@
-//! What must hold, whatever happens.
+//! The invariants of the simulation.
 
 use crate::common::domains;
 use crate::cruise_simulation::clock::MINUTE;
@@ -25,7 +25,7 @@ fn cruise(sim: &Sim) -> Option<&Phase> {
     }
 }
 
-/// After every event.
+/// Checks the invariants after every event.
 pub fn after_step(sim: &Sim, decided: &[EffectKey], was_ending: bool) {
     let run = &sim.run;
     check_alone(run);
@@ -66,7 +66,7 @@ pub fn after_step(sim: &Sim, decided: &[EffectKey], was_ending: bool) {
     }
 }
 
-/// What holds for a team after every event.
+/// Checks the invariants of a team after every event.
 fn check_team(sim: &Sim, team: &Phase, was_ending: bool) {
     let run = &sim.run;
     if run.outcome.is_some() {
@@ -96,7 +96,7 @@ fn check_team(sim: &Sim, team: &Phase, was_ending: bool) {
     }
 }
 
-/// A verdict is never about a commit that nobody saw.
+/// Checks that no verdict is about a commit that no reviewer saw.
 fn check_verdict(sim: &Sim, team: &Phase) {
     if team.verdict != Some(LastWord::Approved) {
         return;
@@ -108,7 +108,7 @@ fn check_verdict(sim: &Sim, team: &Phase) {
         let last = last.expect("there is one");
         assert!(last.verdict.is_some_and(Verdict::is_content));
     }
-    // What the record says is checked against what the simulated reviewers had before them.
+    // The record is compared with what the simulated reviewers saw.
     let is_seen = |domain: Option<&Domain>, head: Option<&CommitSha>| is_seen(sim, domain, head);
     let request = sim.run.request.as_ref().expect("a request");
     let terms = request.kind.phase_terms().expect("a phase");
@@ -122,7 +122,7 @@ fn check_verdict(sim: &Sim, team: &Phase) {
         let (domain, head) = (one.domain.as_ref(), one.head.as_ref());
         let is_backed = match one.verdict {
             Some(Verdict::Approved | Verdict::NotApplicable) => is_seen(domain, head),
-            // One part is enough to object, also where a reviewer of another part contradicted itself.
+            // One part is enough to object, even if the reviewer of another part contradicted itself.
             Some(Verdict::NeedsChanges) => is_seen_in_part(sim, domain, head),
             None => true,
         };
@@ -136,8 +136,7 @@ fn check_verdict(sim: &Sim, team: &Phase) {
     }
 }
 
-/// Whether simulated reviewers of this domain had all parts of the commit before them, and did not
-/// contradict themselves.
+/// Whether simulated reviewers of this domain saw all parts of the commit, and did not contradict themselves.
 fn is_seen(sim: &Sim, domain: Option<&Domain>, head: Option<&CommitSha>) -> bool {
     let seen = parts_seen(sim, domain, head);
     !seen.is_empty() && seen.into_iter().all(|is_seen| is_seen)
@@ -162,7 +161,7 @@ fn parts_seen(sim: &Sim, domain: Option<&Domain>, head: Option<&CommitSha>) -> V
         .collect()
 }
 
-/// Whether the last words are being said.
+/// Whether the closing posts are being made.
 pub fn is_ending(sim: &Sim) -> bool {
     cruise(sim).is_some_and(|cruise| matches!(cruise.stage, Stage::Closing { .. }))
 }
@@ -172,7 +171,7 @@ fn check_decided(sim: &Sim, effect: &Effect) {
     match effect {
         Effect::RunAgent { job, .. } => {
             assert!(!job.prompt.contains(EVIL), "an untrusted comment goes on");
-            // Only Mallory says it; without her there is nothing to look for.
+            // Only Mallory writes it; without her comments there is nothing to search.
             let mut said = sim.world.forge.said.iter();
             if said.any(|one| one.by == By::Mallory) {
                 let input = serde_json::to_string(&job.input).unwrap();
@@ -202,7 +201,7 @@ fn check_decided(sim: &Sim, effect: &Effect) {
     }
 }
 
-/// Whoever writes works alone; reviewers of one commit work side by side.
+/// Checks that an agent that writes works alone; reviewers of one commit work in parallel.
 fn check_alone(run: &Run) {
     let roles = run.pending.values().filter_map(|effect| match effect {
         Effect::RunAgent { job, .. } => Some(job.role),
@@ -218,7 +217,7 @@ fn check_alone(run: &Run) {
     }
 }
 
-/// Agents that work side by side cannot use the same rest twice.
+/// Checks that parallel agents cannot use the same rest of the budget twice.
 fn check_shares(run: &Run) {
     let agents = run.pending.values().filter_map(|effect| match effect {
         Effect::RunAgent { job, .. } => job.budget.tokens,
@@ -245,15 +244,15 @@ fn check_sandbox(sim: &Sim) {
     }
 }
 
-/// Comments that drive has to deal with. The last objection of a reviewer and a question wait for a
-/// person.
+/// The number of comments that drive must handle. A reviewer's last objection and a question wait
+/// for a person.
 fn waiting(cruise: &Phase) -> usize {
     let open = cruise.ledger.open();
     let is_theirs = |life: &Life| matches!(life, Life::Left | Life::Asked { .. });
     open.filter(|entry| !is_theirs(&entry.life)).count()
 }
 
-/// Where nothing is under way and nothing keeps it from going on, everything is dealt with.
+/// Checks that everything is handled if no effect is pending and nothing prevents progress.
 fn check_quiet(sim: &Sim, cruise: &Phase) {
     let is_quiet = cruise.stage == Stage::Watching
         && sim.run.pending.is_empty()
@@ -271,7 +270,7 @@ fn check_quiet(sim: &Sim, cruise: &Phase) {
     }
 }
 
-/// Everything that the last look could show was answered where people see it.
+/// Checks that everything in the last poll was answered where people see it.
 fn check_answered(sim: &Sim, cruise: &Phase) {
     if sim.world.forge.unsettled {
         return;
@@ -290,16 +289,16 @@ fn check_answered(sim: &Sim, cruise: &Phase) {
     }
 }
 
-/// A cruise does not end by itself without having looked once more.
+/// Checks that a cruise polls once more before it ends by itself.
 fn check_last_look(sim: &Sim, cruise: &Phase, status: OutcomeStatus) {
-    // What cannot go on does not look any more.
+    // A run that cannot continue does not poll again.
     if matches!(status, OutcomeStatus::Failed | OutcomeStatus::NeedsHuman) {
         return;
     }
     let forge = &sim.world.forge;
     let looked = forge.looked.expect("it was looked at");
     if status == OutcomeStatus::Succeeded {
-        // Whoever approves at a limit takes the plan as it is.
+        // A person who approves at a limit accepts the plan as it is.
         if cruise.limit().is_none() {
             check_answered(sim, cruise);
         }
@@ -308,7 +307,7 @@ fn check_last_look(sim: &Sim, cruise: &Phase, status: OutcomeStatus) {
         assert_eq!(waiting(cruise), 0, "silence with open comments");
         check_answered(sim, cruise);
     }
-    // The closing posts and the reading after them are tried for some minutes each.
+    // The closing posts, and the reading after them, are each retried for some minutes.
     let age = sim.world.clock.steady - looked;
     assert!(
         age < 120 * MINUTE || forge.down_until > 0,
@@ -316,14 +315,14 @@ fn check_last_look(sim: &Sim, cruise: &Phase, status: OutcomeStatus) {
     );
 }
 
-/// After the last event.
+/// Checks the invariants after the last event.
 pub fn at_end(sim: &Sim) {
     let (run, git, forge) = (&sim.run, &sim.world.git, &sim.world.forge);
     assert!(git.nothing_lost(), "a commit is lost");
     assert!(git.alive.is_empty(), "an agent outlived its cruise");
-    // People may rewrite the remote's branch after the sandbox went: while the closing comment is
-    // posted, before a dead owner's removal is done again, or before a team that goes on has one
-    // again. Then the work is on the local branch.
+    // People may rewrite the remote's branch when the sandbox no longer exists: while the closing
+    // comment is posted, before a dead owner's removal is repeated, or before a continued team has
+    // a sandbox again. Then the work is on the local branch.
     let is_later = match sim.journal.last() {
         Some((Event::EffectEnded { key, .. }, _)) => key.as_str().starts_with("postComment/"),
         _ => false,
@@ -353,7 +352,7 @@ pub fn at_end(sim: &Sim) {
     let most = 1 + sim.polls + sim.losses;
     assert!(limits <= most, "{limits} comments about limits");
     let outcome = run.outcome.as_ref().expect("it ended");
-    // Somebody may clean up while the last words are being said.
+    // A person may clean up during the closing posts.
     let is_silence = matches!(
         outcome.status,
         OutcomeStatus::TimedOut | OutcomeStatus::Cancelled
@@ -365,7 +364,7 @@ pub fn at_end(sim: &Sim) {
     }
 }
 
-/// What every agent said last about what it used is in the sum, once.
+/// Checks that the sum contains the last reported usage of every agent exactly once.
 fn check_spent(sim: &Sim) {
     let mut told = 0;
     let mut last: BTreeMap<&EffectKey, u64> = BTreeMap::new();
@@ -408,7 +407,7 @@ fn check_approval(sim: &Sim) {
     let request = sim.run.request.as_ref().expect("a request");
     let terms = request.kind.phase_terms().expect("a phase");
     if !terms.is_reviewed() {
-        // A person brought the plan, to be used as it is.
+        // A person supplied the plan, to be used as it is.
         assert!(matches!(terms.makes, Makes::Plan { given: Some(_), .. }));
         return;
     }
@@ -430,7 +429,7 @@ fn check_approval(sim: &Sim) {
             Some((true, Some(head.clone()))),
             "{domain} did not approve {head}"
         );
-        // What the record says is checked against what the reviewer really had.
+        // The record is compared with what the reviewer really saw.
         assert!(
             is_seen(sim, Some(&domain), Some(&head)),
             "{domain} did not see {head}"

@@ -1,13 +1,13 @@
-//! Time: a steady clock that only goes on, the civil clock of drive's machine, which somebody may
-//! set back, and the forge's own.
+//! Simulated time: a steady clock that only advances, the civil clock of drive's machine, which
+//! people may set back, and the forge's own clock.
 
 use crate::common;
 use drive_core::time::Timestamp;
 
-/// All in milliseconds.
+/// All times are in milliseconds.
 pub struct Clock {
     pub steady: i64,
-    /// How far civil time is from where it should be.
+    /// How far the civil time is off.
     pub offset: i64,
 }
 
@@ -28,7 +28,7 @@ impl Clock {
         Timestamp::from_millisecond(common::at(0).as_millisecond() + millis).expect("in range")
     }
 
-    /// When the civil clock will show this, by the steady one.
+    /// When the civil clock will show this time, by the steady clock.
     pub fn steady_at(&self, civil: Timestamp) -> i64 {
         civil.as_millisecond() - common::at(0).as_millisecond() - self.offset
     }

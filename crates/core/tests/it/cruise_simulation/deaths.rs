@@ -1,4 +1,4 @@
-//! Deaths: the owner is killed at any moment, and its journal may be lost with it.
+//! Deaths of the owner at any moment, possibly with the loss of its journal.
 
 use crate::common;
 use crate::cruise_simulation::agents;
@@ -24,7 +24,7 @@ impl Sim {
         }
     }
 
-    /// The owner is killed: whatever it was doing has happened, or half, or not at all.
+    /// Kills the owner. Its current effects have happened, partly or not at all.
     pub fn die(&mut self) {
         let Some(owner) = self.owner.take() else {
             return;
@@ -73,10 +73,10 @@ impl Sim {
         }
     }
 
-    /// The next owner knows only what was written down.
+    /// The next owner knows only what was written.
     pub fn take_over(&mut self) {
         self.tell(|| "an owner comes".to_owned());
-        // Half the time of a cruise went into reading every state back; one in four is thousands.
+        // Reading every state back took half the time of a cruise; one in four still makes thousands.
         if self.crashes % 4 == 1 {
             let text = write_run(&self.run).unwrap();
             let read = read_run(STATE_FORMAT, &text).unwrap();
@@ -87,15 +87,15 @@ impl Sim {
             self.check_journal();
         }
         self.owner = Some(Owner::default());
-        // The next command ends a team of a dead owner.
+        // The next command ends a team whose owner died.
         if self.who == Who::Team || self.rng.percent(20) {
             let name = self.name("ownerLost");
             self.deliver(Event::OwnerLost, name);
         }
     }
 
-    /// The journal is gone with its owner. The next one finds the sandbox, and goes on from what it,
-    /// git and the forge say.
+    /// Loses the journal with its owner. The next one finds the sandbox, and continues from it, git
+    /// and the forge.
     pub fn lose_journal(&mut self) {
         let state = phase_state(&self.run);
         let (Some(state), Some(request), None) = (state, &self.run.request, &self.run.shutdown)

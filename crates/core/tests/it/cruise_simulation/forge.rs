@@ -1,4 +1,4 @@
-//! A pull request and what people and drive say on it.
+//! A pull request, and the posts of people and drive on it.
 
 use crate::cruise_simulation::clock::Clock;
 use crate::cruise_simulation::rng::Rng;
@@ -11,14 +11,14 @@ use drive_core::run::{Approved, Entry, ForgeAct, ForgeAnswer, IgnoredComment, Po
 use drive_core::time::Timestamp;
 use std::collections::BTreeSet;
 
-/// The longest time between writing a comment and its showing up in a look.
+/// The maximum time before a new comment appears in a poll.
 const LAG: i64 = 20_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// May push.
+    /// A person who may push.
     Ann,
-    /// May not.
+    /// A person who may not push.
     Mallory,
     Us,
 }
@@ -26,7 +26,7 @@ pub enum By {
 pub struct Version {
     pub at: Timestamp,
     pub body: String,
-    /// From when on looks show it, by the steady clock.
+    /// When polls begin to show it, by the steady clock.
     pub shown: i64,
 }
 
@@ -35,14 +35,14 @@ pub struct Said {
     pub by: By,
     pub versions: Vec<Version>,
     pub commit: Option<String>,
-    /// The name it is found by, for what we posted.
+    /// The marker by which drive's own posts are found.
     pub proof: Option<String>,
     pub reply_to: Option<CommentRef>,
     pub review: Option<ReviewState>,
     pub deleted: bool,
 }
 
-/// An approval, from when on and until when by the steady clock.
+/// An approval, with its begin and end by the steady clock.
 pub struct Given {
     pub by: By,
     pub approved: Approved,
@@ -57,13 +57,13 @@ pub struct Forge {
     /// The tip of the branch.
     pub head: Option<String>,
     last_id: u64,
-    /// Until when everything fails, by the steady clock.
+    /// Until when every request fails, by the steady clock.
     pub down_until: i64,
-    /// When the last look that drive knows of was taken.
+    /// When the last poll that drive knows was taken.
     pub looked: Option<i64>,
-    /// The last look before it concluded.
+    /// The last poll before the conclusion.
     pub weighed: Option<i64>,
-    /// Whether that one could not judge everybody.
+    /// Whether that poll could not judge everybody.
     pub unsettled: bool,
 }
 
@@ -119,7 +119,7 @@ impl Forge {
         self.said.last_mut().expect("it was just said")
     }
 
-    /// An edit, in a later second than the version before.
+    /// Edits a comment, in a later second than the version before.
     pub fn edit(&mut self, at: usize, body: String, clock: &Clock, rng: &mut Rng) {
         let said = &mut self.said[at];
         let before = said.versions.last().map_or(clock.forge(), |one| one.at);
@@ -141,7 +141,7 @@ impl Forge {
         said.find(|one| one.proof.as_deref() == Some(proof))
     }
 
-    /// Posts under a name, unless that stands already.
+    /// Posts with a marker, unless such a post exists already.
     fn post(
         &mut self,
         surface: Surface,
@@ -158,7 +158,7 @@ impl Forge {
         (said.comment, true)
     }
 
-    /// Does what an act says. `None` when its comment is not there any more.
+    /// Performs an act. `None` if its comment no longer exists.
     pub fn act(
         &mut self,
         act: &ForgeAct,
@@ -174,7 +174,7 @@ impl Forge {
             },
             ForgeAct::PostReview { body, lines, .. } => {
                 let (review, _) = self.post(Surface::Review, name, body, clock, rng);
-                // A forge that cannot place a remark has it in the review's text.
+                // A forge that cannot place an inline comment puts it into the review's text.
                 let places = if rng.percent(15) && self.proven(&format!("{name}/line/0")).is_none()
                 {
                     0
@@ -238,7 +238,7 @@ impl Forge {
         })
     }
 
-    /// What a look shows: late, doubled and in any order, but nothing is left out for good.
+    /// The result of a poll: comments may be late, repeated and in any order, but none is left out for good.
     fn look(
         &self,
         since: Option<Timestamp>,
@@ -258,7 +258,7 @@ impl Forge {
         };
         for said in self.said.iter().filter(|said| !said.deleted) {
             let mut versions: Vec<&Version> = said.versions.iter().filter(is_news).collect();
-            // A cache somewhere may still show the version before.
+            // A cache may still show the previous version.
             if versions.len() > 1 && !rng.percent(30) {
                 versions.drain(..versions.len() - 1);
             }
@@ -286,7 +286,7 @@ impl Forge {
                 }
             }
         }
-        // A dismissal is no news: which approvals stand is told when it is asked for.
+        // A dismissal is not an event: the current approvals are returned on request.
         if approvals {
             let trusted = self.approvals.iter();
             let trusted = trusted.filter(|one| one.by == By::Ann && one.until.is_none());
@@ -296,14 +296,14 @@ impl Forge {
         seen
     }
 
-    /// Whoever gave an approval takes it back.
+    /// Withdraws an approval as its author.
     pub fn take_back(&mut self, by: By, clock: &Clock) {
         for one in self.approvals.iter_mut().filter(|one| one.by == by) {
             one.until.get_or_insert(clock.steady);
         }
     }
 
-    /// Whether somebody who counts approved this, as the last look could show.
+    /// Whether a trusted person approved this head, as far as the last poll could show.
     pub fn approves(&self, head: &str) -> bool {
         let looked = self.weighed.unwrap_or(-1);
         self.approvals.iter().any(|one| {
@@ -312,8 +312,7 @@ impl Forge {
         })
     }
 
-    /// The versions of trusted comments that the last look could show and that ask for something:
-    /// the newest of each.
+    /// The newest version of each trusted comment in the last poll that requests something.
     pub fn to_answer(&self) -> BTreeSet<CommentVersion> {
         let Some(looked) = self.looked else {
             return BTreeSet::new();
@@ -326,7 +325,7 @@ impl Forge {
             .filter_map(|said| {
                 let shown = said.versions.iter().filter(|one| one.shown <= looked);
                 let newest = shown.max_by_key(|one| one.at)?;
-                // Praise in an approval asks for nothing.
+                // Praise in an approval requests nothing.
                 let entry = Entry::of_comment(&comment(said, newest), newest.at)?;
                 Some(entry.key)
             })

@@ -1,4 +1,4 @@
-//! A repository with one branch, its remote and one sandbox.
+//! A simulated repository with one branch, its remote and one sandbox.
 
 use crate::common::PLAN;
 use drive_core::ids::CommitSha;
@@ -7,7 +7,7 @@ use drive_core::sandbox::KeptWork;
 use drive_core::time::Timestamp;
 use std::collections::BTreeSet;
 
-/// What `plan.md` holds.
+/// The content of `plan.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanText {
     Missing,
@@ -28,7 +28,7 @@ impl PlanText {
 struct Commit {
     parents: Vec<usize>,
     plan: PlanText,
-    /// Its author took it away again.
+    /// Its author removed it again.
     dropped: bool,
 }
 
@@ -38,15 +38,15 @@ pub struct Tree {
     pub dirty: bool,
     /// A merge of this commit is in progress.
     merging: Option<usize>,
-    /// Somebody resolved its conflicts.
+    /// Whether its conflicts are resolved.
     pub resolved: bool,
-    /// An agent that did not end well wrote in it.
+    /// Whether an agent that failed wrote in it.
     pub half_done: bool,
-    /// The commit that is checked out where an agent left the branch.
+    /// The commit that is checked out if an agent left the branch.
     astray: Option<usize>,
 }
 
-/// What a merge came to.
+/// The result of a merge.
 pub enum Merge {
     Done,
     Replaced(KeptWork),
@@ -58,12 +58,12 @@ pub struct Git {
     pub tree: Option<Tree>,
     tip: usize,
     remote: Option<usize>,
-    /// Where the remote's branch was, and from when on by the steady clock.
+    /// The positions of the remote's branch, each with its begin by the steady clock.
     remotes: Vec<(i64, usize)>,
-    /// Whether somebody took commits away from the remote.
+    /// Whether commits were removed from the remote.
     pub forced: bool,
     pub kept: Vec<KeptWork>,
-    /// Agents that are alive, by process.
+    /// Living agents, by process.
     pub alive: Vec<i32>,
     pub last_pid: i32,
 }
@@ -88,11 +88,11 @@ impl Git {
         }
     }
 
-    /// The first commit has the name that requests start from.
+    /// The id of a commit. The first one has the id with which requests begin.
     pub fn sha(at: usize) -> String {
         match at {
             0 => "a".repeat(40),
-            // Differs in what people read of it.
+            // The ids differ in the part that people see.
             _ => format!("{at:010x}{:030}", 0),
         }
     }
@@ -114,7 +114,7 @@ impl Git {
         self.remote.map(Self::sha)
     }
 
-    /// Where the remote's branch was then.
+    /// The position of the remote's branch at that time.
     pub fn remote_head_at(&self, steady: i64) -> Option<String> {
         let before = self.remotes.iter().rev().find(|(at, _)| *at <= steady);
         before.map(|(_, tip)| Self::sha(*tip))
@@ -142,7 +142,7 @@ impl Git {
         self.commits.len() - 1
     }
 
-    /// Commits what is dirty, unless a merge is in progress.
+    /// Commits the changes, unless a merge is in progress.
     pub fn commit(&mut self) {
         let Some(tree) = &mut self.tree else { return };
         if tree.merging.is_none() && std::mem::take(&mut tree.dirty) {
@@ -155,7 +155,7 @@ impl Git {
         }
     }
 
-    /// An agent checks another branch out: one that goes on from the run's, or from its base.
+    /// An agent checks out another branch, which starts at the run's or at its base.
     pub fn stray(&mut self, from_base: bool) {
         let at = if from_base { 0 } else { self.tip };
         if let Some(tree) = self.tree.as_mut().filter(|tree| tree.merging.is_none()) {
@@ -171,7 +171,7 @@ impl Git {
         self.tree.as_ref().is_some_and(|tree| tree.dirty)
     }
 
-    /// Brings the sandbox back to its branch, with what goes on from it; the rest is kept.
+    /// Returns the sandbox to its branch, with the commits that build on it; others are saved.
     pub fn come_back(&mut self, now: Timestamp) {
         let Some(tree) = &mut self.tree else { return };
         let Some(side) = tree.astray.take() else {
@@ -217,7 +217,7 @@ impl Git {
             .map_or(PlanText::Missing, |at| self.commits[at].plan)
     }
 
-    /// Pushes, unless the remote has commits that this one does not hold.
+    /// Pushes, unless the remote has commits that are missing here.
     pub fn push(&mut self, sha: &str, now: i64) -> bool {
         let at = self.at(sha).expect("only commits that exist are pushed");
         if self.remote.is_some_and(|remote| !self.holds(at, remote)) {
@@ -232,7 +232,7 @@ impl Git {
         self.remotes.push((now, to));
     }
 
-    /// Somebody else adds a commit to the remote's branch.
+    /// Another person adds a commit to the remote's branch.
     pub fn others_push(&mut self, plan: PlanText, now: i64) {
         if let Some(remote) = self.remote {
             let new = self.add(vec![remote], plan);
@@ -240,7 +240,7 @@ impl Git {
         }
     }
 
-    /// Somebody else replaces the last commit of the remote's branch.
+    /// Another person replaces the last commit of the remote's branch.
     pub fn others_rewrite(&mut self, plan: PlanText, now: i64) {
         let Some(remote) = self.remote.filter(|remote| *remote > 0) else {
             return;
@@ -254,8 +254,8 @@ impl Git {
         self.move_remote(new, now);
     }
 
-    /// Merges the remote's branch. A merge that is in progress goes on. A branch that was rewritten
-    /// without what we had published takes the place of ours, which is kept.
+    /// Merges the remote's branch. A merge in progress continues. If the branch was rewritten
+    /// without our published commits, it replaces ours, which is saved.
     pub fn merge(&mut self, conflicts: bool, published: Option<&str>, now: Timestamp) -> Merge {
         let (Some(remote), Some(tree)) = (self.remote, &self.tree) else {
             return Merge::Done;
@@ -278,7 +278,7 @@ impl Git {
         self.conclude()
     }
 
-    /// Merges the base where that conflicts.
+    /// Merges the base if it conflicts.
     pub fn merge_base(&mut self, conflicts: bool) -> Merge {
         let is_merging = self.is_merging();
         if conflicts && !is_merging {
@@ -293,7 +293,7 @@ impl Git {
         self.conclude()
     }
 
-    /// Commits the merge in progress, where its conflicts are resolved.
+    /// Commits the merge in progress if its conflicts are resolved.
     pub fn conclude(&mut self) -> Merge {
         let Some(tree) = &mut self.tree else {
             return Merge::Done;
@@ -326,7 +326,7 @@ impl Git {
             .is_some_and(|tree| tree.merging.is_some())
     }
 
-    /// Puts the branch back; what that takes away is kept.
+    /// Moves the branch back, and saves what that removes.
     pub fn roll_back(&mut self, to: &str, now: Timestamp) -> KeptWork {
         self.keep_side(now);
         let kept = self.keep(now);
@@ -340,7 +340,7 @@ impl Git {
         kept
     }
 
-    /// Keeps what an agent committed elsewhere.
+    /// Saves the commits of an agent outside of the branch.
     fn keep_side(&mut self, now: Timestamp) {
         if let Some(side) = self.tree.as_ref().and_then(|tree| tree.astray) {
             self.keep_at(side, now);
@@ -363,7 +363,7 @@ impl Git {
         self.reachable(tip).contains(&wanted)
     }
 
-    /// Whether others can see a commit, or could before somebody took it away.
+    /// Whether others can see a commit, or could before it was removed.
     pub fn is_pushed(&self, sha: &str) -> bool {
         let Some(at) = self.at(sha) else { return false };
         if self.forced {
@@ -373,13 +373,13 @@ impl Git {
         }
     }
 
-    /// Whether the remote has everything of the branch.
+    /// Whether the remote has all commits of the branch.
     pub fn is_all_pushed(&self) -> bool {
         self.remote
             .is_some_and(|remote| self.holds(remote, self.tip))
     }
 
-    /// Every commit that was ever made is on the branch, on the remote, or kept.
+    /// Whether every commit ever made is on the branch, on the remote, or saved.
     pub fn nothing_lost(&self) -> bool {
         let kept = self.kept.iter().filter_map(|kept| self.at(&kept.sha));
         let tips = kept.chain([self.tip]).chain(self.remote);
@@ -387,7 +387,7 @@ impl Git {
         (0..self.commits.len()).all(|at| safe.contains(&at) || self.commits[at].dropped)
     }
 
-    /// Removes the sandbox; what is dirty is kept.
+    /// Removes the sandbox, and saves its changes.
     pub fn remove(&mut self, now: Timestamp) -> Option<KeptWork> {
         self.keep_side(now);
         let tree = self.tree.take()?;

@@ -1,7 +1,7 @@
-//! Whole cruises under a seed: forge, history, agents and clock are simulated, the owner dies at
-//! random moments, and what must always hold is checked after every event.
+//! Simulates whole cruises, each from a seed: forge, history, agents and clock are simulated, the
+//! owner dies at random moments, and the invariants are checked after every event.
 //!
-//! A seed that fails prints the command that replays it.
+//! A failing seed prints the command that replays it.
 
 mod agents;
 mod checks;
@@ -23,7 +23,7 @@ use sim::{Flown, Who, fly};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Says how to see a failure again.
+/// Prints how to replay a failure.
 struct Replay(u64);
 
 impl Drop for Replay {
@@ -37,7 +37,7 @@ impl Drop for Replay {
     }
 }
 
-/// Flies these seeds, and sees that they reach every kind of end.
+/// Runs these seeds, and checks that they reach every kind of end.
 fn fly_all(seeds: Range<u64>) {
     let mut ends: BTreeMap<&str, u64> = BTreeMap::new();
     let count = seeds.end - seeds.start;
@@ -103,7 +103,7 @@ fn who() -> Who {
     }
 }
 
-/// Flies teams of these seeds, and sees that they reach every kind of end.
+/// Runs teams with these seeds, and checks that they reach every kind of end.
 fn fly_teams(seeds: Range<u64>) {
     let mut ends: BTreeMap<&str, u64> = BTreeMap::new();
     let count = seeds.end - seeds.start;
@@ -163,7 +163,7 @@ fn a_seeded_cruise() {
     fly(seed, who(), true);
 }
 
-/// Seeds that failed once.
+/// Regression test for seeds that failed before.
 #[test]
 fn a_sandbox_without_a_journal_is_committed_before_others_commits_come_in() {
     for seed in [6_402, 9_547] {
@@ -212,7 +212,7 @@ fn cruises_hold_what_they_must_seeds_7500_to_9999() {
     fly_all(7_500..10_000);
 }
 
-/// A person reads sentences about what happened: no polls, no effects, no fields.
+/// People read sentences about the events: no polls, no effects, no field names.
 #[test]
 fn the_timeline_of_a_cruise_leaves_out_polls_and_names_of_events() {
     for seed in 0..100 {

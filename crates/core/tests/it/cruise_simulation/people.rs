@@ -1,4 +1,4 @@
-//! What people do, and what else befalls a cruise, at random moments.
+//! Actions of people, and other incidents of a cruise, at random moments.
 
 use crate::cruise_simulation::clock::{HOUR, MINUTE, SECOND};
 use crate::cruise_simulation::forge::{By, Given};
@@ -10,18 +10,18 @@ use drive_core::forge::{PrState, ReviewState, Surface};
 use drive_core::ids::CommitSha;
 use drive_core::run::{Approved, Ask, Event};
 
-/// What every untrusted text holds.
+/// A text in every untrusted comment.
 pub const EVIL: &str = "EVIL";
 
 pub struct People {
-    /// When the next thing happens, by the steady clock.
+    /// The time of the next action, by the steady clock.
     pub next: i64,
     left: u64,
     said: u64,
-    /// Somebody closed the pull request by mistake.
+    /// Whether a person closed the pull request by mistake.
     regrets: bool,
     pub injected: Vec<String>,
-    /// Heads that somebody approved from the command line.
+    /// Heads that were approved from the command line.
     pub approved: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ const DEEDS: [(u64, Deed); 24] = [
     (1, Deed::LoseJournal),
 ];
 
-/// What befalls a team; nobody asks it for anything.
+/// Incidents of a team, which gets no requests.
 const TEAM_DEEDS: [(u64, Deed); 11] = [
     (30, Deed::Comment),
     (8, Deed::StrangersComment),
@@ -108,7 +108,7 @@ impl People {
         }
     }
 
-    /// Does one thing, and sees when the next will be.
+    /// Performs one action, and chooses the time of the next.
     pub fn act(sim: &mut Sim) {
         let people = &mut sim.people;
         if people.left == 0 {
@@ -277,7 +277,7 @@ fn do_it(sim: &mut Sim, deed: Deed) {
     }
 }
 
-/// From another terminal, whether an owner is alive or not.
+/// Delivers a request from another terminal, whether an owner is alive or not.
 fn ask(sim: &mut Sim, deed: Deed) {
     let ask = match deed {
         Deed::AskPoll => {

@@ -1,4 +1,4 @@
-//! What people ask for: cruises and teams of every kind.
+//! Random requests: cruises and teams of every kind.
 
 use crate::common;
 use crate::cruise_simulation::clock::HOUR;
@@ -9,7 +9,7 @@ use drive_core::settings::TeamMode;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// Terms of every kind.
+/// A request with random terms.
 pub fn request(rng: &mut Rng) -> Request {
     let mut terms = common::cruise::terms();
     let watch = terms.watch.as_mut().expect("a cruise is watched");
@@ -42,12 +42,12 @@ pub fn request(rng: &mut Rng) -> Request {
     request
 }
 
-/// Drawn from what is drawn already, so that old seeds mean what they meant.
+/// Derived from an earlier random number, so that old seeds give the same results.
 fn side_by_side(max_iterations: u32) -> NonZeroU32 {
     NonZeroU32::new(max_iterations).expect("at least one")
 }
 
-/// Teams of every kind.
+/// A request for a random team.
 pub fn team_request(rng: &mut Rng) -> Request {
     let mode = rng.weighed(&[
         (1, TeamMode::Sequential),

@@ -1,4 +1,4 @@
-//! A small generator of random numbers: the same seed gives the same cruise everywhere.
+//! A small random generator: the same seed gives the same cruise everywhere.
 
 /// SplitMix64, a seeded random generator.
 #[derive(Clone)]
@@ -27,12 +27,12 @@ impl Rng {
         low + self.below((high - low).unsigned_abs()).cast_signed()
     }
 
-    /// True in `times` of a hundred cases.
+    /// True with this probability in percent.
     pub fn percent(&mut self, times: u64) -> bool {
         self.below(100) < times
     }
 
-    /// One of these, by weight.
+    /// One of the choices, by weight.
     pub fn weighed<T: Copy>(&mut self, choices: &[(u64, T)]) -> T {
         let total: u64 = choices.iter().map(|(weight, _)| weight).sum();
         let mut at = self.below(total);

@@ -1,7 +1,7 @@
-//! One cruise under a seed: an owner that may die at any moment, its journal, and the world.
+//! Simulates one cruise from a seed: an owner that may die at any moment, its journal, and the world.
 //!
-//! The owner does what the real dispatcher does: it starts what is pending, reports what came of it,
-//! and wakes the run when its instants come. Only the journal outlives it.
+//! The owner acts like the real dispatcher: it starts pending effects, reports their results, and
+//! wakes the run when its timers are due. Only the journal outlives it.
 
 use crate::common;
 use crate::cruise_simulation::agents;
@@ -23,7 +23,7 @@ use drive_core::run::{
 use drive_core::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A cruise with more turns than this goes round in circles.
+/// A cruise with more turns than this is in an endless loop.
 const MOST_TURNS: usize = 10_000;
 const MOST_RESUMES: u64 = 4;
 
@@ -37,14 +37,14 @@ pub struct Sim {
     pub polls: u32,
     pub known: BTreeSet<String>,
     pub owner: Option<Owner>,
-    /// When the next owner comes, by the steady clock.
+    /// When the next owner starts, by the steady clock.
     pub comes: i64,
     pub crashes: u64,
-    /// How often a person let it go on.
+    /// How often a person continued it.
     resumes: u64,
     /// How often the journal was lost.
     pub losses: u32,
-    /// How many of a thousand moments are deadly.
+    /// The probability of a death at a moment, in parts per thousand.
     pub deadliness: u64,
     said: u64,
     is_told: bool,
@@ -71,13 +71,13 @@ enum Next {
     Owner,
 }
 
-/// What a cruise came to, to see that the simulation reaches everything.
+/// The result of a cruise, to check that the simulation reaches everything.
 pub struct Flown {
     pub outcome: Outcome,
     pub sim: Sim,
 }
 
-/// Whose run is simulated.
+/// The kind of the simulated run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     Cruise,
@@ -148,7 +148,7 @@ impl Sim {
         }
     }
 
-    /// The first verb: once per name, folded, durable. Then the owner may die.
+    /// Delivers an event: once per name, folded, durable. Then the owner may die.
     pub fn deliver(&mut self, event: Event, name: String) {
         if !self.known.insert(name) {
             return;
@@ -164,13 +164,13 @@ impl Sim {
         self.maybe_die();
     }
 
-    /// A name nobody used before.
+    /// A new, unused name.
     pub fn name(&mut self, what: &str) -> String {
         self.said += 1;
         format!("{what}/{}", self.said)
     }
 
-    /// The journal, read from its text, folds to the state that is saved.
+    /// Checks that the journal, parsed from its text, folds to the saved state.
     pub fn check_journal(&self) {
         let events = self.journal.iter().map(|(event, at)| {
             let text = write_event(event).unwrap();
@@ -193,7 +193,7 @@ impl Sim {
         }
     }
 
-    /// What comes first. Of things that come together, one is chosen by chance.
+    /// The next event. If several are due at the same time, chance decides.
     fn next(&mut self) -> (i64, Next) {
         let mut all = vec![(self.people.next, Next::People)];
         match &self.owner {
@@ -256,7 +256,7 @@ impl Sim {
         }
     }
 
-    /// An agent may tell what it used before it ends.
+    /// An agent may report its usage before it ends.
     fn note_used(&mut self, key: EffectKey) {
         let tokens = self.rng.below(1_500);
         if self.rng.percent(50) {
@@ -274,7 +274,7 @@ impl Sim {
         self.deliver(Event::Noted { key, note }, name);
     }
 
-    /// A person stops the run: its agents are cancelled, and nothing new is begun.
+    /// A person stops the run: its agents are cancelled, and nothing new is started.
     pub fn stop(&mut self) {
         if self.owner.is_none() || self.run.outcome.is_some() {
             return;
@@ -291,8 +291,8 @@ impl Sim {
         }
     }
 
-    /// A person lets a team go on that was stopped, killed or used up its budget. Returns whether it
-    /// does.
+    /// A person continues a team that was stopped, killed or used up its budget. Returns whether
+    /// that happened.
     fn resume(&mut self) -> bool {
         checks::at_end(self);
         let more = Budget {
@@ -311,7 +311,7 @@ impl Sim {
         true
     }
 
-    /// Whether the phase has concluded, and only tells it.
+    /// Whether the phase has concluded, and only posts its result.
     fn is_closing(&self) -> bool {
         match &self.run.flow {
             Flow::Phase { phase } => matches!(phase.stage, Stage::Closing { .. }),
@@ -350,7 +350,7 @@ impl Sim {
             let unknown =
                 |one: &drive_core::run::IgnoredComment| one.reason == Reason::PermissionUnknown;
             self.world.forge.looked = Some(one.happened);
-            // What is read after the closing words changes nothing that was concluded.
+            // What is read after the closing posts does not change the conclusion.
             if !self.is_closing() {
                 self.world.forge.weighed = Some(one.happened);
             }
@@ -373,7 +373,7 @@ impl Sim {
             .map(|(name, _)| *name)
             .collect();
         for timer in due {
-            // The same instant may be waited for again, once somebody has set the clock back.
+            // After the clock was set back, the same time may be awaited again.
             if let Some(owner) = &mut self.owner {
                 owner.timers.remove(&timer);
             }
@@ -391,7 +391,7 @@ impl Sim {
 }
 
 impl Due {
-    /// When the first of both clocks has come.
+    /// When the first of the two clocks reaches it.
     fn comes(&self, clock: &Clock) -> i64 {
         self.steady.min(clock.steady_at(self.civil))
     }

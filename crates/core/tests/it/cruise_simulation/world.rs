@@ -1,4 +1,4 @@
-//! The world: performs effects as the real one does. What was done before is found again.
+//! The simulated world, which performs effects like the real one. Repeated effects find what was done before.
 
 use crate::common;
 use crate::cruise_simulation::agents::{self, Temper};
@@ -19,29 +19,29 @@ pub struct World {
     pub clock: Clock,
     pub git: Git,
     pub forge: Forge,
-    /// How many of a hundred agents misbehave.
+    /// How many percent of the agents misbehave.
     pub wildness: u64,
-    /// How many of a hundred requests to the forge fail.
+    /// How many percent of the requests to the forge fail.
     pub faults: u64,
-    /// The commits that reviewers had before them, each with the part of the change.
+    /// The commits that reviewers saw, each with the part of the change.
     pub reviewed: Vec<(Option<String>, String, usize)>,
 }
 
-/// One effect being performed.
+/// An effect that is being performed.
 pub struct UnderWay {
     pub key: EffectKey,
     pub effect: Effect,
     pub temper: Temper,
     pub process: Option<ProcessIdentity>,
-    /// Tokens that its agent said it used, before it ended.
+    /// The tokens that its agent reported before it ended.
     pub noted: u64,
     /// When it happens, and when its result is known, by the steady clock.
     pub happens: i64,
     pub reports: i64,
-    /// When it did happen.
+    /// When it happened.
     pub happened: i64,
     pub fault: Fault,
-    /// Its agent was at work when an earlier owner died.
+    /// Whether its agent was running when an earlier owner died.
     pub interrupted: bool,
     pub result: Option<EffectResult>,
 }
@@ -51,11 +51,11 @@ pub enum Fault {
     None,
     /// It does not happen.
     Before,
-    /// It happens, and is said to have failed.
+    /// It happens, but is reported as failed.
     After,
 }
 
-/// Into how many parts the change of a commit is divided.
+/// The number of parts into which the change of a commit is divided.
 pub fn parts_of(head: &str) -> usize {
     1 + head.bytes().map(usize::from).sum::<usize>() % 3
 }
@@ -68,7 +68,7 @@ fn part_in(prompt: &str) -> usize {
 }
 
 impl World {
-    /// Begins to perform an effect.
+    /// Starts to perform an effect.
     pub fn begin(&mut self, run: &Run, key: &EffectKey, rng: &mut Rng) -> UnderWay {
         let effect = run.pending[key].clone();
         let (mut temper, mut process) = (Temper::Good, None);
@@ -77,7 +77,7 @@ impl World {
         let mut interrupted = false;
         match &effect {
             Effect::RunAgent { job, sandbox } => {
-                // Never a twin: what an earlier owner left alive is ended first.
+                // Processes of an earlier owner are ended first, so that there is never a second one.
                 if let Some(left) = run.processes.get(key) {
                     self.git.alive.retain(|pid| *pid != left.child.pid);
                     interrupted = sandbox.is_some() && job.role.access() == Access::Write;
@@ -95,7 +95,7 @@ impl World {
                     wait = rng.between(1, 10 * MINUTE);
                 }
             }
-            // A disk that is full now and then, a remote that cannot be asked.
+            // The disk may be full, or the remote unreachable.
             Effect::CommitWork { .. }
             | Effect::ReadFile { .. }
             | Effect::WriteFile { .. }
@@ -128,7 +128,7 @@ impl World {
         }
     }
 
-    /// It happens now.
+    /// Performs the effect now.
     pub fn perform(&mut self, one: &mut UnderWay, run: &Run, rng: &mut Rng) {
         one.happened = self.clock.steady;
         let down = Problem::new(Kind::ForgeFailed, "the forge did not answer");
@@ -172,7 +172,7 @@ impl World {
                 let head = run.work.head_sha.as_deref().unwrap_or_default();
                 assert!(!self.git.is_astray() && !self.git.is_dirty());
                 let seen = (job.domain.clone(), self.git.head(), part_in(&job.prompt));
-                // The engine shows it the head and nothing else, and puts back what it changed.
+                // The engine shows the reviewer only the head, and reverts its changes.
                 let result = agents::work(one, job, &mut self.git, &self.clock, rng);
                 let is_review = !job.prompt.contains("Try to refute");
                 if is_review && !agents::contradicts(&result) {
@@ -214,7 +214,7 @@ impl World {
             Effect::ReadFile { commit, .. } => EffectResult::FileRead {
                 text: self.git.plan_at(commit).text(),
             },
-            // Drawn aside, so that old seeds draw what they drew.
+            // Drawn from a copy, so that old seeds give the same numbers.
             Effect::ReadDiff { .. } if rng.clone().percent(10) => EffectResult::Failed {
                 problem: Problem::new(Kind::DiskFull, "the change cannot be read"),
             },
@@ -330,7 +330,7 @@ impl World {
         }
     }
 
-    /// Only what passed verification is merged, and only as people see it.
+    /// Checks that only verified commits are merged, and only those that people see.
     fn check_merge(&self, act: &ForgeAct, run: &Run) {
         let ForgeAct::Merge { head, verified } = act else {
             return;
@@ -340,13 +340,13 @@ impl World {
         assert!(self.git.is_pushed(head), "{head} is merged and not pushed");
     }
 
-    /// What stands on the forge after a post.
+    /// Checks the forge after a post.
     fn check_post(&self, act: &ForgeAct, run: &Run) {
         let ForgeAct::Reply { to, body } = act else {
             return;
         };
-        let unsaid = "The fixer did not say what it did about this comment. Its changes of this round are in ";
-        // Outside a thread it begins with what it answers.
+        let unsaid = "The fixer did not answer this comment. Its changes of this round are in ";
+        // Outside of a thread, a reply begins with a quote of the comment.
         let quote = body
             .split_once("\n\n")
             .filter(|(first, _)| first.starts_with("> "));
@@ -364,7 +364,7 @@ impl World {
             return;
         };
         assert_ne!(said.by, By::Mallory, "an untrusted comment was answered");
-        // What it waits for is said once as well, and is no answer.
+        // A notice that a comment waits is posted once as well, and is no answer.
         let said_to = |is_notice: bool| {
             let replies = self.forge.said.iter();
             let replies = replies.filter(|one| one.reply_to == Some(*to));

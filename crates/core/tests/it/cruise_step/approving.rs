@@ -1,4 +1,4 @@
-//! Approvals count for the head they were given for.
+//! Tests that approvals count for the head for which they were given.
 
 use crate::common::{agent_said, comment, conflicted, cruise::terms, integrated};
 use crate::cruise_step::scene::{OBJECTS, Scene, head, short};
@@ -108,7 +108,7 @@ fn auto_approve_waits_for_a_person_when_one_domain_had_no_verdict() {
 #[test]
 fn auto_approve_waits_for_a_person_when_a_domain_objected_to_the_end() {
     let mut scene = Scene::begin(auto());
-    // Its five domains review side by side, twice.
+    // Its five domains review in parallel, twice.
     for _ in 0..2 {
         scene.agent(Role::Reviewer, agent_said(OBJECTS));
         for _ in 0..4 {
@@ -137,7 +137,7 @@ fn what_a_fixer_declined_is_left_to_a_person_while_its_reviewer_insists() {
     assert_eq!(lives, [&Life::Left]);
 }
 
-/// Somebody approved and somebody objects, which a fixer declines: the approval waits.
+/// One person approved and another objects, which a fixer declines: the approval waits.
 fn with_an_approval_that_waits(after: Option<Vec<Approved>>) -> Scene {
     let mut scene = Scene::watching(terms());
     scene.agent(
@@ -211,7 +211,7 @@ fn an_approval_from_the_command_line_is_not_the_forges_to_take_back() {
 #[test]
 fn auto_approve_approves_no_commit_that_a_domain_has_not_reviewed() {
     let mut scene = Scene::begin(auto());
-    // A person writes while the five domains approve the first commit.
+    // A person comments while the five domains approve the first commit.
     scene.settle_until(|effect| matches!(effect, Effect::ReadDiff { .. }));
     scene.looks.push_back(PollResult {
         comments: vec![comment(5, "check the name")],
@@ -341,7 +341,7 @@ fn a_comment_between_the_last_poll_and_the_closing_words_is_listed() {
         ..PollResult::default()
     };
     scene.looks.push_back(approved);
-    // The first look comes before the approval counts, the second after the closing words.
+    // The first poll comes before the approval counts, the second after the closing posts.
     scene.looks.push_back(PollResult {
         comments: vec![comment(5, "check the name")],
         ..PollResult::default()

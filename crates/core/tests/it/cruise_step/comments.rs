@@ -1,4 +1,4 @@
-//! What becomes of comments.
+//! Tests how comments are handled.
 
 use crate::common::{agent_ended, agent_said, at, comment, cruise::terms};
 use crate::cruise_step::scene::{OBJECTS, Scene, failed, head, short};
@@ -41,7 +41,7 @@ fn lives(scene: &Scene) -> Vec<(&str, &'static str)> {
     lives
 }
 
-/// The name of the reply to these words.
+/// The key of the reply to this comment.
 fn reply_name(id: u64, body: &str) -> String {
     reply_key(&CommentVersion::new(comment(id, body).key.comment(), body))
 }
@@ -105,7 +105,7 @@ fn a_comment_that_the_fixer_does_not_name_is_answered_without_a_claim() {
         [
             format!("Fixed in {}. Done so.", short(2)),
             format!(
-                "The fixer did not say what it did about this comment. Its changes of this round are in {}.",
+                "The fixer did not answer this comment. Its changes of this round are in {}.",
                 short(2)
             ),
         ]
@@ -351,7 +351,7 @@ fn a_comment_whose_line_is_gone_is_handed_over_with_its_lines_and_hunk() {
         .iter()
         .map(|one| one.origin.clone())
         .collect();
-    // A range is told whole, also where it still stands.
+    // A range is always given completely, even if it still exists.
     assert_eq!(given, [Some(origin.clone()), Some(origin), None]);
     assert!(job.prompt.contains("lines 2 to 3"), "{}", job.prompt);
     assert!(job.prompt.contains("+three"), "{}", job.prompt);

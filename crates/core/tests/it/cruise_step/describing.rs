@@ -1,4 +1,4 @@
-//! What the pull request says about itself, and the last words.
+//! Tests the description of the pull request, and the closing posts.
 
 use crate::common::{comment, cruise::terms, problem};
 use crate::cruise_step::scene::{Scene, failed, head, short};
@@ -15,7 +15,7 @@ fn says(id: u64, body: &str) -> PollResult {
     }
 }
 
-/// A round after which the description must say something else.
+/// A round after which the description must change.
 fn with_a_new_description(tries: usize, why: &EffectResult) -> Scene {
     let mut scene = Scene::watching(terms());
     for _ in 0..tries {
@@ -89,7 +89,7 @@ fn the_last_description_is_not_overtaken_by_an_earlier_one() {
     scene.looks.push_back(says(5, "one"));
     scene.now = scene.run.timers[&Timer::Poll];
     scene.tell(drive_core::run::Event::Woken { timer: Timer::Poll });
-    // Everything but the description gets through.
+    // Everything but the description succeeds.
     let mut waiting = 0;
     while scene.run.outcome.is_none() && waiting < 300 {
         waiting += 1;

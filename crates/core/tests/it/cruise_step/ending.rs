@@ -1,4 +1,4 @@
-//! How a phase ends.
+//! Tests how a phase ends.
 
 use crate::common::{at, comment, cruise::terms, identity, run_id};
 use crate::cruise_step::scene::{Scene, failed, head};
@@ -169,7 +169,7 @@ fn a_close_ends_it_without_success() {
     );
 }
 
-/// How the description and the summary begin.
+/// The first lines of the description and the summary.
 fn last_lines(scene: &Scene) -> [String; 2] {
     let texts = ["updateBody", "summarize"].map(|name| scene.acts(name));
     texts.map(|acts| match acts.last() {

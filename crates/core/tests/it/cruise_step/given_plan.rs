@@ -1,4 +1,4 @@
-//! A plan that a person brought.
+//! Tests a plan that a person supplied.
 
 use crate::common::{PLAN, cruise::terms};
 use crate::cruise_step::scene::{Scene, head};

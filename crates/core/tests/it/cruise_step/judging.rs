@@ -1,4 +1,4 @@
-//! A validator judges what no program checks, before what a cruise built goes to the base.
+//! Tests a validator, which judges what no program checks, before a cruise's work goes to the base.
 
 use super::scene::{Scene, head};
 use crate::common::{self, agent_ended, agent_said};
@@ -63,7 +63,7 @@ pub(super) fn scene(level: Level, answers: &[&str]) -> Scene {
     scene
 }
 
-/// The next check of a contract gets these results, with the exit codes of commands that ran.
+/// Sets the results of the next contract check, with the exit codes of commands that ran.
 pub(super) fn checks(scene: &mut Scene, results: &[(&str, ReceiptResult, Option<i32>)]) {
     let receipts = results
         .iter()
@@ -157,7 +157,7 @@ fn a_validator_that_claims_everything_does_not_pass_a_strict_cruise() {
     one.settle();
     let why = "an acceptance entry of task `login` has no evidence: an empty name is refused";
     assert_eq!(left(&one), why);
-    // Nor does one that names a file that is not there.
+    // The same for a validator that names a missing file.
     let mut other = scene(Level::Strict, &[MET]);
     checks(&mut other, &[RUNS]);
     checks(&mut other, &[("a1", ReceiptResult::Failed, Some(1))]);
@@ -326,7 +326,7 @@ fn an_answer_about_another_commit_is_dropped() {
         |effect| matches!(effect, Effect::RunAgent { job, .. } if job.role == Role::Validator),
     );
     assert_eq!(scene.cruise().stage, Stage::Judging);
-    // It was told of one commit, and another one was on the branch when it ended.
+    // It was started for one commit, and another one was on the branch when it ended.
     let problem = Problem::new(Kind::BranchMoved, "the branch has moved");
     scene.answer("runAgent", EffectResult::Failed { problem });
     scene.answer("integrate", common::integrated('7'));

@@ -1,4 +1,4 @@
-//! A task with a pull request of its own hears people until its commits have landed.
+//! Tests that a task with its own pull request handles comments until its commits have landed.
 
 use super::scene::{Scene, head};
 use crate::common;
@@ -42,13 +42,13 @@ fn commit(n: usize) -> CommitSha {
     CommitSha::new(head(n))
 }
 
-/// What its parent was told last.
+/// The last offer that its parent got.
 fn offered(scene: &Scene) -> Landable {
     let report = scene.run.reported.as_ref();
     report.map_or(Landable::NotYet, |report| report.landable.clone())
 }
 
-/// The fixer rounds and the open comments that its parent was told of last.
+/// The fixer rounds and the open comments in the last report to its parent.
 fn counted(scene: &Scene) -> (u32, u32) {
     let report = scene.run.reported.as_ref();
     report.map_or((0, 0), |report| (report.rounds, report.open_comments))
@@ -144,7 +144,7 @@ fn what_keeps_a_task_from_landing_is_a_fixers_work_and_is_said() {
         "{told}"
     );
     assert_eq!(offered(&scene), Landable::Ready { head: commit(2) });
-    // What was said of an older commit is not said of this one.
+    // A comment on an older commit does not apply to this one.
     scene.ask(ask);
     assert_eq!(fixers(&scene), 1);
     assert_eq!(offered(&scene), Landable::Ready { head: commit(2) });
@@ -153,7 +153,7 @@ fn what_keeps_a_task_from_landing_is_a_fixers_work_and_is_said() {
 #[test]
 fn a_task_that_landed_ends_once_everything_was_read() {
     let mut scene = scene(false);
-    // Another commit landed: what came since is offered.
+    // Another commit landed, so the newer commits are offered.
     scene.ask(Ask::Landed { head: commit(9) });
     assert!(scene.run.outcome.is_none());
     assert_eq!(offered(&scene), Landable::Ready { head: commit(1) });
@@ -199,7 +199,7 @@ fn whoever_stands_against_a_task_right_before_it_lands_is_heard_first() {
     scene.ask(Ask::Hear { head: commit(1) });
     assert_eq!(fixers(&scene), 1);
     assert_eq!(offered(&scene), Landable::Ready { head: commit(2) });
-    // Nobody stands against it any more.
+    // There are no more objections.
     scene.ask(Ask::Hear { head: commit(2) });
     assert_eq!(fixers(&scene), 1);
     assert_eq!(offered(&scene), Landable::Ready { head: commit(2) });
@@ -252,7 +252,7 @@ fn what_keeps_a_task_from_landing_is_said_and_named() {
     }
 }
 
-/// What a whole reading has against landing the reviewed commit.
+/// The objections of a complete reading against landing the reviewed commit.
 fn against(poll: PollResult) -> Option<String> {
     let scene = scene(false);
     let poll = PollResult {
@@ -320,7 +320,7 @@ fn a_task_lands_only_if_a_whole_reading_has_nothing_against_it() {
     };
     assert_eq!(
         against_landing(&approved.run, &commit(1), &poll).as_deref(),
-        Some("nobody approves the commit")
+        Some("no person approved the commit")
     );
 }
 

@@ -1,4 +1,4 @@
-//! Rounds, budgets, failures: nothing loops.
+//! Tests that rounds, budgets and failures cause no endless loops.
 
 use crate::common::cruise::{terms, terms_with_rounds};
 use crate::common::{agent_ended, at, comment, over_budget};
@@ -29,7 +29,7 @@ fn at_the_limit_one_comment_says_what_is_open_and_who_must_act() {
     scene.sees(says(6, "two"));
     scene.sees(says(7, "three"));
     scene.wake(Timer::Poll);
-    // Who writes after that is told once as well.
+    // A person who comments later is told once as well.
     assert_eq!(scene.bodies(), [ONE_ROUND, NOTED]);
     assert_eq!((scene.jobs.len(), scene.cruise().rounds), (1, 1));
     let status = cruise_status(&scene.run).unwrap();
@@ -123,7 +123,7 @@ fn at_the_limit_an_approval_of_the_head_counts_although_comments_wait() {
 #[test]
 fn no_agent_starts_on_an_empty_budget() {
     let mut request = crate::common::cruise::request_with(terms());
-    // Every agent uses 1200.
+    // Every agent uses 1200 tokens.
     request.budget = Budget {
         tokens: Some(8_400),
         cost: None,

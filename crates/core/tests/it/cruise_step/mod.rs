@@ -1,4 +1,4 @@
-//! What a cruise decides, step by step.
+//! Tests the decisions of a cruise, step by step.
 
 mod approving;
 mod comments;

@@ -1,4 +1,4 @@
-//! Somebody else pushes to the branch of a cruise, rewrites it, or is in the way of it.
+//! Tests other people who push to a cruise's branch, rewrite it, or block it.
 
 use crate::common::{
     agent_ended, agent_said, comment, conflicted, cruise::terms, integrated, over_budget, replaced,
@@ -246,7 +246,7 @@ fn what_was_left_in_the_sandbox_is_committed_before_a_merge() {
     assert_eq!(message, Some("Save uncommitted changes of the sandbox"));
 }
 
-/// A cruise whose budget is spent, in conflict with what a person pushed.
+/// A cruise whose budget is used up, in conflict with a person's push.
 fn out_of_budget_in_conflict() -> Scene {
     let mut request = crate::common::cruise::request_with(terms());
     request.budget = Budget {
@@ -273,7 +273,7 @@ fn more(tokens: u64) -> Ask {
     }
 }
 
-/// A person was once asked to merge by hand, and the cruise ended.
+/// A regression test: a person was asked to merge by hand, and the cruise ended.
 #[test]
 fn conflicts_on_a_spent_budget_wait_for_a_larger_one() {
     let mut scene = out_of_budget_in_conflict();
@@ -338,7 +338,7 @@ fn away() -> EffectResult {
     agent_ended(Some(Failure::Model { status: None }))
 }
 
-/// A cruise whose branch was moved by a person, in conflict with it, while the model is away.
+/// A cruise whose branch a person moved, in conflict with it, while the model is unavailable.
 fn held_in_conflict() -> Scene {
     let mut scene = Scene::watching(terms());
     scene.answer("integrate", conflicted());

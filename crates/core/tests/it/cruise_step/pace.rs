@@ -1,4 +1,4 @@
-//! How often the pull request is looked at.
+//! Tests how often the pull request is polled.
 
 use crate::common::{comment, cruise::terms};
 use crate::cruise_step::scene::{Scene, failed};

@@ -1,4 +1,4 @@
-//! A fixer that asks back.
+//! Tests a fixer that asks a question.
 
 use crate::common::cruise::{request_with, terms};
 use crate::common::{agent_said, comment};
@@ -30,7 +30,7 @@ fn a_question_stays_open_until_its_thread_is_answered() {
         waits.starts_with("ann to answer a question (inline-5)"),
         "{waits}"
     );
-    // Another thread answers nothing.
+    // A comment in another thread does not answer it.
     scene.sees(seen(&[comment(6, "and the mail")]));
     assert_eq!(open(&scene), 1);
     let mut answer = comment(7, "the last one");

@@ -1,4 +1,4 @@
-//! What fails is tried again, and who waits is told when that is over.
+//! Tests that failed effects are retried, and that people who wait learn when that is over.
 
 use crate::common::{agent_ended, comment, cruise::terms};
 use crate::cruise_step::scene::{Scene, failed, short};
@@ -25,7 +25,7 @@ fn fails(scene: &mut Scene, name: &'static str, times: usize) {
     }
 }
 
-/// Wakes whatever is due next, until the cruise has ended.
+/// Wakes the next timer until the cruise has ended.
 fn fly_on(scene: &mut Scene) {
     for _ in 0..5_000 {
         let next = scene.run.timers.iter().min_by_key(|(_, at)| **at);
@@ -159,7 +159,7 @@ fn an_end_that_nobody_asked_for_is_told_with_what_is_open() {
     );
 }
 
-/// A killed owner once left half a file, which the next fixer's commit took along.
+/// A regression test: a killed owner left half a file, which the next fixer committed.
 #[test]
 fn the_work_of_an_interrupted_fixer_is_saved_and_the_next_one_is_told_where() {
     let mut scene = Scene::watching(terms());

@@ -1,4 +1,4 @@
-//! The reviewers, and a plan that is not sound.
+//! Tests the reviewers, and an invalid plan.
 
 use crate::common::{agent_ended, comment, cruise::terms, identity, integrated};
 use crate::cruise_step::scene::Scene;
@@ -69,7 +69,7 @@ fn fixers(scene: &Scene) -> usize {
     fixers.count()
 }
 
-/// A plan that two fixers left as it was.
+/// A plan that two fixers did not change.
 fn stuck() -> Scene {
     let mut scene = Scene::begin(terms());
     // The same error on another line is no progress.

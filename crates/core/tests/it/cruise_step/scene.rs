@@ -1,4 +1,4 @@
-//! A world in which a cruise flies: it answers what it is told to, and otherwise all goes well.
+//! A world for tests of a cruise: it gives the prepared answers, and otherwise everything succeeds.
 
 use crate::common::{self, agent_ended, agent_said, at, good, problem, run_id, verification};
 use drive_core::agent::Role;
@@ -20,11 +20,11 @@ pub struct Scene {
     pub run: Run,
     pub now: Timestamp,
     pub journal: Vec<(Event, Timestamp)>,
-    /// What the next looks show.
+    /// The results of the next polls.
     pub looks: VecDeque<PollResult>,
-    /// What is answered to effects of a name, before all goes well.
+    /// Prepared answers to effects, by name; afterwards all succeed.
     pub answers: BTreeMap<&'static str, VecDeque<EffectResult>>,
-    /// How agents of a role end, before all of them succeed.
+    /// Prepared ends of agents, by role; afterwards all succeed.
     pub agents: BTreeMap<Role, VecDeque<EffectResult>>,
     pub performed: Vec<Effect>,
     pub jobs: Vec<AgentJob>,
@@ -37,7 +37,7 @@ pub fn failed() -> EffectResult {
     EffectResult::Failed { problem: problem() }
 }
 
-/// A fixer that fixed everything and has nothing to say about it.
+/// The answer of a fixer that fixed everything and adds no notes.
 fn all_fixed(job: &AgentJob) -> String {
     let entry = |one: &JobComment| format!(r#"{{"id": "{}", "action": "fixed"}}"#, one.id);
     let entries: Vec<String> = job.input.comments.iter().map(entry).collect();
@@ -49,13 +49,13 @@ pub fn head(n: usize) -> String {
     format!("{n:040}")
 }
 
-/// The same as people read it.
+/// The short form of this commit.
 pub fn short(n: usize) -> String {
     head(n)[..10].to_owned()
 }
 
 impl Scene {
-    /// Before anything was performed.
+    /// A scene before its first effect.
     pub fn begin(terms: PhaseTerms) -> Self {
         Self::with(common::cruise::request_with(terms))
     }
@@ -79,7 +79,7 @@ impl Scene {
         }
     }
 
-    /// A plan that every domain approved, and nothing to do.
+    /// A scene whose plan every domain approved, with nothing to do.
     pub fn watching(terms: PhaseTerms) -> Self {
         let mut scene = Self::begin(terms);
         scene.settle();
@@ -104,12 +104,12 @@ impl Scene {
         self.run = step(self.run.clone(), event, self.now).unwrap().0;
     }
 
-    /// Performs what is pending, a second each, until nothing is.
+    /// Performs pending effects, one second each, until there are none.
     pub fn settle(&mut self) {
         self.settle_until(|_| false);
     }
 
-    /// The same until an effect of this kind is next.
+    /// Like `settle`, until an effect of this kind is next.
     pub fn settle_until(&mut self, is_wanted: impl Fn(&Effect) -> bool) {
         for _ in 0..2_000 {
             if self.run.pending.values().any(&is_wanted) {
@@ -126,7 +126,7 @@ impl Scene {
         panic!("no end: {:?}", self.told());
     }
 
-    /// Performs this effect, and no other.
+    /// Performs only this effect.
     pub fn perform_one(&mut self, key: &EffectKey) {
         let effect = self.run.pending[key].clone();
         let result = self.perform(&effect);
@@ -140,14 +140,14 @@ impl Scene {
         self.now = Timestamp::from_second(now).unwrap();
     }
 
-    /// Waits until this timer comes.
+    /// Advances to this timer.
     pub fn wake(&mut self, timer: Timer) {
         self.now = self.run.timers[&timer].max(self.now);
         self.tell(Event::Woken { timer });
         self.settle();
     }
 
-    /// How long until this timer comes, in seconds.
+    /// The time until this timer, in seconds.
     pub fn until(&self, timer: Timer) -> i64 {
         self.run.timers[&timer].as_second() - self.now.as_second()
     }
@@ -157,7 +157,7 @@ impl Scene {
         self.settle();
     }
 
-    /// The next look shows this.
+    /// Sets the result of the next poll.
     pub fn sees(&mut self, seen: PollResult) {
         self.looks.push_back(PollResult {
             state: seen.state.or(Some(PrState::Open)),
@@ -225,8 +225,8 @@ impl Scene {
         }
     }
 
-    /// What the branch of a cruise makes of an effect: only fixers add commits to it, and it is verified
-    /// against itself before it moves.
+    /// The result of an effect on the branch of a cruise: only fixers add commits to it, and it is
+    /// verified against itself before it moves.
     fn on_line(&mut self, effect: &Effect) -> Option<EffectResult> {
         let line = self.line.clone()?;
         match effect {
@@ -259,7 +259,7 @@ impl Scene {
         }
     }
 
-    /// What was said on the pull request, with the names by which it is found again.
+    /// The posts on the pull request, with their markers.
     pub fn told(&self) -> Vec<(String, Option<String>)> {
         let said = self.performed.iter().filter_map(|effect| match effect {
             Effect::OnForge {
@@ -275,7 +275,7 @@ impl Scene {
         said.collect()
     }
 
-    /// The acts of a name that were done on the pull request.
+    /// The acts with this name on the pull request.
     pub fn acts(&self, name: &str) -> Vec<&ForgeAct> {
         let acts = self.performed.iter().filter_map(|effect| match effect {
             Effect::OnForge { act, .. } if act.name() == name => Some(act),

@@ -1,4 +1,4 @@
-//! What agents used counts, also when nobody saw them end.
+//! Tests that the usage of agents counts even if no owner saw them end.
 
 use crate::common::{comment, cruise::request_with, cruise::terms, identity, used};
 use crate::cruise_step::scene::Scene;
@@ -6,7 +6,7 @@ use drive_core::agent::{Budget, Cost, Usage};
 use drive_core::ids::EffectKey;
 use drive_core::run::{Ask, Event, Note, PollResult, Spent, Timer};
 
-/// A cruise with a fixer at work, which 7 agents came before.
+/// A cruise with a working fixer, after 7 other agents.
 fn with_a_fixer_at_work() -> (Scene, EffectKey) {
     let mut request = request_with(terms());
     request.budget = Budget {

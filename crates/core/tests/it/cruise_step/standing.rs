@@ -1,4 +1,4 @@
-//! Who must act on a run.
+//! Tests who must act on a run.
 
 use crate::common::cruise::{terms, terms_with_rounds};
 use crate::common::{agent_ended, agent_said, at, build_request, child_report, comment};
@@ -27,7 +27,7 @@ fn some(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// A cruise of two tasks whose first one is built by `r1+login`.
+/// A cruise with two tasks, of which `r1+login` builds the first.
 fn root() -> Run {
     let request = Box::new(build_request());
     let run = Run::new(RunId::new("r1"));
@@ -41,7 +41,7 @@ fn root() -> Run {
     run
 }
 
-/// The run of a scene, as a child of a cruise.
+/// The run of a scene as a child of a cruise.
 fn child(scene: &Scene, of: &str) -> Run {
     let mut run = scene.run.clone();
     run.id = RunId::new("r1+login");
@@ -79,7 +79,7 @@ fn a_cruise_whose_planning_child_waits_for_a_person_needs_you() {
     let its = standing(&root, &[child(&scene, "r1")]);
     assert_eq!(its.group, Group::NeedsYou);
     assert_eq!(its.command, some("drive cruise approve r1"));
-    // A child of another cruise says nothing about this one.
+    // A child of another cruise does not matter for this one.
     assert_eq!(
         standing(&root, &[child(&scene, "r2")]).group,
         Group::Working
@@ -134,7 +134,7 @@ fn a_cruise_that_is_ready_names_the_merge() {
         "https://h/7",
         "merge or close the pull request, or comment on it",
     );
-    let ready = format!("what was built is ready: {reason}");
+    let ready = format!("the built commits are ready to merge: {reason}");
     let on_link = told(whole, link, Wants::Merge);
     assert_eq!(
         on_link,
@@ -240,8 +240,7 @@ fn says(id: u64) -> PollResult {
     }
 }
 
-/// A scene for each phase and wait of a watched run: the state that follows, and a part of what is said of
-/// its wait.
+/// For each phase and wait of a watched run: a scene, its state, and a part of the text about its wait.
 #[test]
 fn every_wait_is_shown_as_what_it_is() {
     type Case = (&'static str, fn() -> Scene, State, Option<&'static str>);
@@ -380,7 +379,7 @@ fn every_wait_is_shown_as_what_it_is() {
             None => told.is_none(),
         };
         assert!(is_told, "{name}: {told:?}");
-        // Whatever it was, nothing of it happens without an owner.
+        // Without an owner, nothing of that happens.
         let idle = its.clone().without_owner(&run);
         assert_eq!(State::of(&run, &idle), State::NeedsYou, "{name}");
         let told = waiting_for(&run, &idle).unwrap();

@@ -1,4 +1,4 @@
-//! The branch of a cruise moves while a fix for it is verified.
+//! Tests a cruise whose branch moves while a fix for it is verified.
 
 use super::judging::{FAILS, checks, scene, terms};
 use super::scene::Scene;
@@ -64,7 +64,7 @@ fn an_approval_that_a_merge_was_refused_for_merges_it_once() {
         }]),
         ..PollResult::default()
     };
-    // It is still refused: a person decides.
+    // It is still refused, so a person decides.
     scene.answer("merge", refused());
     scene.sees(approved());
     scene.sees(approved());
@@ -90,7 +90,7 @@ fn objected(by: Option<&str>) -> PollResult {
     }
 }
 
-/// The commit statuses that were set: whether they are green.
+/// For each commit status that was set, whether it was a success.
 fn statuses(scene: &Scene) -> Vec<bool> {
     let set = scene.acts("setStatus").into_iter().filter_map(|act| {
         if let ForgeAct::SetStatus { passed, .. } = act {

@@ -1,4 +1,4 @@
-//! What a person is told at once: each thing once, and nothing waits for it.
+//! Tests notices to a person: each is sent once, and nothing waits for it.
 
 use super::{ended, next, pending, status, to_the_end};
 use crate::common::{agent_ended, at, build_request, child_report, good, request, run_id};
@@ -48,7 +48,7 @@ fn failed(kind: Kind) -> EffectResult {
     }
 }
 
-/// The agent of a run reports what it used so far.
+/// The agent of a run reports its usage so far.
 fn used(run: Run, tokens: u64) -> Run {
     let spent = Spent {
         usage: Usage {
@@ -243,7 +243,8 @@ fn a_cruise_that_is_ready_names_the_merge() {
     assert_eq!(here.event, NoticeEvent::NeedsYou);
     assert_eq!(here.command.as_deref(), Some("drive pr merge 7"));
     assert!(
-        here.reason.starts_with("what was built is ready: merge"),
+        here.reason
+            .starts_with("the built commits are ready to merge: merge"),
         "{here:?}"
     );
     assert_eq!((here.task, here.url), (None, None));

@@ -1,4 +1,4 @@
-//! A spawn whose model is away: it waits, and its agent starts again.
+//! Tests a spawn whose model is unavailable: it waits, and its agent starts again.
 
 use super::{ended, next, pending, status, to_the_end};
 use crate::common::{agent_ended, at, good, kept, request, run_id};
@@ -10,7 +10,7 @@ use drive_core::run::{
     Timer, paused_for, step,
 };
 
-/// A spawn whose agent works, with this budget.
+/// A spawn with this budget whose agent works.
 fn working(tokens: Option<u64>) -> Run {
     let mut asked = request(Publish::BranchOnly, AfterEnd::Remove);
     asked.budget.tokens = tokens;
@@ -28,7 +28,7 @@ fn rolled_back(run: Run) -> Run {
     ended(run, EffectResult::RolledBack { kept: None })
 }
 
-/// Wakes the run when its pause ends; returns how long that was.
+/// Wakes the run when its pause ends; returns the length of the pause.
 fn after_hold(run: Run) -> (Run, i64) {
     let timer = Timer::Hold;
     let due = run.timers[&timer];
@@ -50,7 +50,7 @@ fn a_spawn_waits_for_a_model_that_is_away_and_starts_its_agent_again() {
     let (again, first) = after_hold(run);
     assert_eq!((pending(&again), first), (vec!["runAgent/2"], 30));
     assert_eq!(paused_for(&again), None);
-    // What the first one left is still nobody's when the second one leaves nothing.
+    // The saved work of the first agent is still unused if the second one leaves none.
     let (third, second) = after_hold(rolled_back(ended(again, away())));
     assert_eq!((pending(&third), second), (vec!["runAgent/3"], 60));
     let Some(Effect::RunAgent { job, .. }) = third.pending.values().next() else {
@@ -93,7 +93,7 @@ fn a_pause_that_ends_while_a_report_is_on_its_way_starts_the_agent() {
         next(run, Event::EffectEnded { key, result })
     };
     let back = || EffectResult::RolledBack { kept: None };
-    // It has reported once: from then on it reports what it uses.
+    // It has reported its usage once, so it will report again.
     let run = finished(ended(ended(run, made), away()), "rollBack", back());
     let (run, _) = after_hold(run);
     let run = finished(run, "reportToParent", EffectResult::Delivered);

@@ -1,4 +1,4 @@
-//! A team that has ended is given more to do.
+//! Tests giving an ended team a new task.
 
 use crate::common::team_request;
 use crate::team_step::resuming::{begin, tell, to_the_end};

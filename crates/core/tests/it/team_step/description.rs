@@ -1,4 +1,4 @@
-//! The pull request's description.
+//! Tests the pull request's description.
 
 use crate::common::{at, run_id, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene};
@@ -34,7 +34,7 @@ fn the_description_carries_the_task_the_feedback_and_the_record_within_its_limit
         assert_eq!(bodies.len(), 3);
         assert!(last.contains("<summary>Task</summary>"), "{last}");
         assert!(last.contains("[REVIEW - NEEDS CHANGES]"));
-        // However much the reviewer said, there is room for the record, and it comes last.
+        // However much the reviewer wrote, there is room for the record, which comes last.
         let (_, record) = last
             .split_once("<summary>Record of the run</summary>")
             .unwrap();

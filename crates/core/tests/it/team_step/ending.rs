@@ -1,4 +1,4 @@
-//! What is said and done at the end.
+//! Tests the posts and actions at the end.
 
 use crate::common::team_request;
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};

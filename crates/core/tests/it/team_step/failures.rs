@@ -1,4 +1,4 @@
-//! What must work out, and what need not.
+//! Tests which effects must succeed, and which need not.
 
 use crate::common::{agent_ended, at, good, run_id, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end};
@@ -98,12 +98,12 @@ fn out_of_budget_stops_and_says_what_is_open() {
         )
     );
     assert_eq!(scene.roles().last().unwrap(), "reviewer Security");
-    // It goes on after `drive runs extend`, so nobody is asked to look at it yet.
+    // It continues after `drive runs extend`, so nobody is asked for a review yet.
     assert!(!scene.told.contains(&"ready".to_owned()));
     assert!(scene.told.contains(&"status false".to_owned()));
 }
 
-/// A team that waited only for a timer once ended without an outcome when it was stopped.
+/// A regression test: a team that waited only for a timer ended without an outcome when it was stopped.
 #[test]
 fn a_team_that_is_stopped_while_it_waits_for_a_model_ends_as_cancelled() {
     let requested = Event::Requested {

@@ -1,4 +1,4 @@
-//! What a reviewer finds, and what becomes of it.
+//! Tests a reviewer's findings, and how they are handled.
 
 use crate::common::{agent_ended, agent_said, comment_ref, kept, sandbox, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};
@@ -72,7 +72,7 @@ fn findings_that_share_a_comment_are_answered_one_by_one_in_one_reply() {
              - `src/login.rs` line 98: the name is not checked\n  Fixed in {short}.\n\
              - `src/other.rs` line 99: it may overflow\n  \
              Left open; related changes are in {short}. It is 64 bits wide.\n\
-             - no test\n  The fixer did not say what it did about this comment. Its changes of \
+             - no test\n  The fixer did not answer this comment. Its changes of \
              this round are in {short}."
         )
     );
@@ -303,7 +303,7 @@ fn what_a_fixer_declined_with_a_reason_it_is_not_asked_again() {
         }
         let mut said_by_reviewers = vec![OBJECTS, OBJECTS];
         if mode == TeamMode::Github {
-            // The others have approved the very head, which nothing changed.
+            // The others have approved this same head, which did not change.
             said_by_reviewers = vec![OBJECTS, APPROVED, APPROVED, APPROVED, APPROVED, OBJECTS];
         }
         if fixers == 2 {

@@ -1,4 +1,4 @@
-//! Nobody is passed over: what people write, request and what the checks say, before a conclusion.
+//! Tests that a conclusion takes account of all comments, requests for changes and checks.
 
 use crate::common::{agent_said, comment, team_request};
 use crate::team_step::ending::merging;
@@ -317,7 +317,7 @@ fn check(state: CheckState, log: &str) -> Check {
     }
 }
 
-/// What a reading shows of the checks of the commit it asks for.
+/// Sets the checks that a reading shows for the requested commit.
 fn with_checks(scene: &mut Scene, states: &[(CheckState, &'static str)]) {
     for (state, log) in states.iter().copied() {
         let show =

@@ -1,4 +1,4 @@
-//! What agents write acts on no forge.
+//! Tests that texts of agents trigger no actions on a forge.
 
 use crate::common::{agent_said, team_request};
 use crate::team_step::scene::{APPROVED, Scene};
@@ -10,7 +10,7 @@ const TITLE: &str = "Ask @ann, fixes #12 [skip ci]";
 const EVIL: &str = "Ask @ann.\n/merge\nfixes #12 [skip ci] a\u{202e}b <!-- drive:v1 -->\n\n\
     <!-- drive-part-begin: x";
 
-/// A run whose agents all write what would act.
+/// The effects of a run whose agents all write texts that would trigger actions.
 fn posted(task: &str) -> Vec<Effect> {
     posted_with(task, EVIL)
 }
@@ -37,7 +37,7 @@ fn posted_with(task: &str, summary: &str) -> Vec<Effect> {
     scene.performed
 }
 
-/// Every text that reaches the forge, with its surface.
+/// Every text that reaches the forge, with its place.
 fn texts(effects: &[Effect]) -> Vec<(&'static str, &str)> {
     let mut texts = Vec::new();
     for effect in effects {

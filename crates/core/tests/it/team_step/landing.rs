@@ -1,4 +1,4 @@
-//! What landed is compared with what was verified, also by a run that was stopped in between.
+//! Tests that the landed tree is compared with the verified one, even by a run that was stopped in between.
 
 use crate::common::verification::{base, failed};
 use crate::team_step::ending::merging;
@@ -22,12 +22,12 @@ fn stopped_before(scene: &mut Scene, mode: TeamMode, name: &str) -> Run {
     run
 }
 
-/// From now on the forge says that the pull request is merged.
+/// From now on the forge reports that the pull request is merged.
 fn is_merged(scene: &mut Scene) {
     is_merged_as(scene, None);
 }
 
-/// The same with the commit that the merge left on the base.
+/// The same, with the commit of the merge on the base.
 fn is_merged_as(scene: &mut Scene, merged_sha: Option<CommitSha>) {
     let poll = || PollResult {
         state: Some(PrState::Merged),
@@ -40,7 +40,7 @@ fn is_merged_as(scene: &mut Scene, merged_sha: Option<CommitSha>) {
     scene.answers("poll", (0..20).map(|_| answer()));
 }
 
-/// The commits that were looked at.
+/// The commits that were compared.
 fn looked_at(scene: &Scene) -> Vec<Option<CommitSha>> {
     let all = scene.performed.iter();
     all.filter_map(|effect| match effect {
@@ -55,11 +55,11 @@ fn a_run_that_is_stopped_between_the_merge_and_the_look_at_what_landed_looks_whe
     for mode in [TeamMode::Pingpong, TeamMode::Github] {
         let mut scene = Scene::reviews(&[APPROVED]);
         let run = stopped_before(&mut scene, mode, "checkLanded");
-        // Whatever was found out while it stopped is not known any more.
+        // The result of a comparison during the stop is not known any more.
         let before = looked_at(&scene).len();
         is_merged(&mut scene);
         let run = to_the_end(&mut scene, tell(run, RESUMED));
-        // It knows from before the stop which commit that is.
+        // It knows the commit from before the stop.
         let landed = Some(CommitSha::new("9".repeat(40)));
         assert_eq!(looked_at(&scene)[before..], [landed], "{mode:?}");
         assert_eq!(end(&run).0, OutcomeStatus::Succeeded, "{mode:?}");

@@ -1,4 +1,4 @@
-//! Which findings a fixer's round touched, and what it changed beyond them.
+//! Tests which findings a fixer's round touched, and what else it changed.
 
 use crate::common::{run_id, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, heard, nobody, team};

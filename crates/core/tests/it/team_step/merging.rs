@@ -1,4 +1,4 @@
-//! The branch moved under the team, or the one it goes to did.
+//! Tests a team whose branch or base moves.
 
 use crate::common::{agent_ended, at, conflicted, integrated, team_request};
 use crate::team_step::scene::{APPROVED, Scene, end};
@@ -21,7 +21,7 @@ fn origin(branch: &str) -> BranchAt {
     }
 }
 
-/// What the team did about its branch, in order.
+/// The team's effects on its branch, in order.
 fn branch_work(scene: &Scene) -> Vec<&'static str> {
     let about = ["push", "integrate", "concludeMerge", "rollBack"];
     let names = scene.performed.iter().map(Effect::name);
@@ -94,7 +94,7 @@ fn a_branch_that_moves_during_a_review_is_taken_as_it_is_and_its_new_head_is_rev
     let mut scene = Scene::reviews(&[APPROVED]);
     scene.reviews.push_front(moved_in_review());
     let run = fly(&mut scene);
-    // The coder's commit, then what the person left, with what the remote has.
+    // The coder's commit, then the person's, with those of the remote.
     assert_eq!(
         branch_work(&scene),
         ["push", "integrate", "push", "integrate"]
@@ -107,7 +107,7 @@ fn a_branch_that_moves_during_a_review_is_taken_as_it_is_and_its_new_head_is_rev
     for (diff, expected) in [first, second].into_iter().zip(&heads) {
         assert!(matches!(diff, Effect::ReadDiff { head, .. } if head == expected));
     }
-    // Nothing was said about the commit before.
+    // The reviews of the earlier commit do not count.
     let Flow::Phase { phase } = &run.flow else {
         panic!("a team")
     };
@@ -195,7 +195,7 @@ fn conflicts_nobody_can_resolve_are_tried_twice_rolled_back_and_shown_to_a_perso
         outcome.failure.as_ref().unwrap().message,
         "no agent resolved the conflict with `origin/drive/fix-the-login` in `src/login.rs`"
     );
-    // What the agent tried, and what the sandbox held when it went.
+    // The agent's attempt, and the contents of the sandbox when it was removed.
     assert_eq!(run.kept.len(), 2);
 }
 
@@ -325,7 +325,7 @@ fn a_base_that_moves_for_ever_does_not_keep_the_team_for_ever() {
     let mut scene = Scene::reviews(&[APPROVED]);
     scene.answers("integrate", ['1', '2', '3', '4', '5'].map(integrated));
     let run = fly(&mut scene);
-    // Each domain is reviewed at most twice, and the third commit is reviewed by none.
+    // Each domain is reviewed at most twice, so the third commit is not reviewed.
     assert_eq!(scene.performed_as("integrate").len(), 2);
     assert_eq!(end(&run).2, Some(LastWord::NeedsChanges));
 }

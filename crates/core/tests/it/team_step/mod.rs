@@ -1,4 +1,4 @@
-//! The flow of a team: what follows from what its reviewer, its people and its world say.
+//! Tests the flow of a team: its reactions to reviewers, people and results of effects.
 
 mod continuing;
 mod description;

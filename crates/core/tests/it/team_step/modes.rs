@@ -1,4 +1,4 @@
-//! The three modes, and what comes of each.
+//! Tests the three modes and their results.
 
 use crate::common::{agent_ended, agent_said, at, problem, run_id, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};

@@ -1,4 +1,4 @@
-//! Findings that existed before the change.
+//! Tests findings that existed before the change.
 
 use crate::common::team_request;
 use crate::team_step::scene::{APPROVED, Scene, end};
@@ -7,7 +7,7 @@ use drive_core::review::LastWord;
 use drive_core::run::{Effect, ForgeAct};
 use drive_core::settings::TeamMode;
 
-/// A blocker that the reviewer says was there before, on this line.
+/// A blocker on this line that existed before, according to the reviewer.
 fn older(file: &str, line: u64) -> String {
     format!(
         r#"{{"verdict": "needs_changes", "suggestions": [{{"file": "src/{file}.rs", "line": {line},

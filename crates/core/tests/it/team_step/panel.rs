@@ -1,4 +1,4 @@
-//! Domains that review one commit side by side.
+//! Tests domains that review one commit in parallel.
 
 use crate::common::{agent_ended, agent_said, at, problem, run_id, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};
@@ -34,7 +34,7 @@ pub fn reviewers(run: &Run) -> Vec<(EffectKey, AgentJob)> {
     agents.collect()
 }
 
-/// A team whose first reviewers are at work.
+/// A team whose first reviewers are working.
 pub fn in_review(scene: &mut Scene, request: Request) -> Run {
     let run = scene.fly_until(request, |run| !reviewers(run).is_empty());
     assert!(run.outcome.is_none());
@@ -48,7 +48,7 @@ pub fn ends(run: Run, key: &EffectKey, result: EffectResult) -> Run {
         .0
 }
 
-/// The reviewer of this domain ends.
+/// Ends the reviewer of this domain.
 fn ends_as(run: Run, domain: &Domain, result: EffectResult) -> Run {
     let all = reviewers(&run);
     let is_it = |(_, job): &&(EffectKey, AgentJob)| job.domain.as_deref() == Some(domain.name());
@@ -139,7 +139,7 @@ fn what_two_domains_found_is_told_and_fixed_once() {
     assert_eq!(first.1, 1);
     let fixer = scene.jobs.iter().find(|job| job.role == Role::Fixer);
     assert_eq!(fixer.unwrap().input.comments.len(), 1);
-    // In the record each domain has what it found.
+    // In the record, each domain has its own findings.
     let reviews = &team(&run).record.reviews;
     let found: Vec<usize> = reviews.iter().map(|one| one.findings.len()).collect();
     assert_eq!(found[..5], [1, 1, 0, 0, 0]);
@@ -364,7 +364,7 @@ fn whoever_saw_another_commit_last_is_shown_what_changed_since_that_one() {
     assert_eq!(since, [None, None, Some(seen)]);
 }
 
-/// An older version wrote neither who was at work nor which reviews were given.
+/// An older version stored neither who was working nor which reviews were given.
 #[test]
 fn a_run_that_an_older_version_left_in_a_review_is_read_and_goes_on() {
     for old in [
@@ -384,7 +384,7 @@ fn a_run_that_an_older_version_left_in_a_review_is_read_and_goes_on() {
     }
 }
 
-/// An older version wrote which one domain was next.
+/// An older version stored which domain was next.
 #[test]
 fn a_run_of_an_older_version_goes_on_with_every_domain_that_has_not_approved() {
     let mut scene = Scene::reviews(&[APPROVED]);
@@ -421,7 +421,7 @@ pub fn go_on(scene: &mut Scene, mut run: Run) -> Run {
     panic!("no end: {:?}", scene.told);
 }
 
-/// Reading its beginning again gives the same state: nothing of a panel is anywhere but in the journal.
+/// Folding its journal again gives the same state: a panel is stored only in the journal.
 #[test]
 fn a_panel_is_in_the_journal() {
     let requested = Event::Requested {

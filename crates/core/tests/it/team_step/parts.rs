@@ -1,4 +1,5 @@
-//! A change that is too long for one reviewer: each part has its own, and they give one review.
+//! Tests a change that is too long for one reviewer: each part has its own, and together they give
+//! one review.
 
 use crate::common::{DIFF, agent_ended, agent_said, problem, team_request};
 use crate::team_step::panel::{ends, go_on, in_review, reviewers};
@@ -23,7 +24,7 @@ fn request() -> Request {
     request
 }
 
-/// Reviewers at work on every part of the change.
+/// A team with a working reviewer for every part of the change.
 fn on_parts(scene: &mut Scene, request: Request) -> Run {
     let read = || EffectResult::DiffRead {
         diff: format!("one\n{DIFF}"),
@@ -40,7 +41,7 @@ fn on_parts(scene: &mut Scene, request: Request) -> Run {
     run
 }
 
-/// The numbers of the parts that reviewers are at work on.
+/// The numbers of the parts whose reviewers are working.
 fn parts_at_work(run: &Run) -> Vec<usize> {
     let all = reviewers(run).into_iter().map(|(_, job)| {
         let is_it = |part: &usize| job.prompt.contains(&told(*part));
@@ -55,7 +56,7 @@ fn told(part: usize) -> String {
     format!("you review part {part} of {PARTS}")
 }
 
-/// The reviewer of this part ends.
+/// Ends the reviewer of this part.
 fn part_ends(run: Run, part: usize, result: EffectResult) -> Run {
     let all = reviewers(&run);
     let mut all = all.iter();

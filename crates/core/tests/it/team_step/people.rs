@@ -1,4 +1,4 @@
-//! People on the pull request.
+//! Tests people on the pull request.
 
 use crate::common::{agent_ended, agent_said, comment, ignored, replaced, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, heard, nobody, polled, team};
@@ -129,7 +129,7 @@ fn what_is_said_after_the_last_review_is_still_worked_in() {
     assert_eq!(end(&run).0, OutcomeStatus::Succeeded);
 }
 
-/// An approval once outlived the commit it was given for.
+/// A regression test: an approval outlived its commit.
 #[test]
 fn an_approval_does_not_outlive_the_commit_it_was_given_for() {
     let mut scene = Scene::reviews(&[APPROVED]);
@@ -149,7 +149,7 @@ fn an_approval_does_not_outlive_the_commit_it_was_given_for() {
 #[test]
 fn a_commit_that_nobody_looked_at_is_never_called_approved() {
     let mut scene = Scene::reviews(&[APPROVED]);
-    // Each domain is reviewed at most twice, and somebody has more to say after both times.
+    // Each domain is reviewed at most twice, and a person comments after each time.
     let said = |id| heard(vec![comment(id, "one more thing")]);
     scene.people = [nobody(), said(5), nobody(), said(6)].into();
     let run = scene.fly(team_request(TeamMode::Github));
@@ -175,7 +175,7 @@ fn a_commit_that_nobody_looked_at_is_never_called_approved() {
     );
 }
 
-/// Only a cruise stopped once; a team went on working on a closed pull request.
+/// A regression test: a team continued on a closed pull request.
 #[test]
 fn a_pull_request_that_a_person_closes_or_merges_stops_a_team_in_every_mode() {
     for mode in [TeamMode::Sequential, TeamMode::Pingpong, TeamMode::Github] {
@@ -200,7 +200,7 @@ fn a_pull_request_that_a_person_closes_or_merges_stops_a_team_in_every_mode() {
     }
 }
 
-/// A team once worked on until its agent ended.
+/// A regression test: a team continued until its agent ended.
 #[test]
 fn a_pull_request_that_a_person_closes_stops_the_agent_of_a_team_that_is_at_work() {
     let mut scene = Scene::reviews(&[APPROVED]);
@@ -237,7 +237,7 @@ fn a_fixer_that_does_not_say_what_it_did_is_never_reported_as_having_fixed_it() 
     assert_eq!(
         scene.told[1],
         format!(
-            "to 200: The fixer did not say what it did about this comment. Its changes of this round are in {sha}."
+            "to 200: The fixer did not answer this comment. Its changes of this round are in {sha}."
         )
     );
     assert!(!scene.told.contains(&"resolved 200".to_owned()));
@@ -270,7 +270,7 @@ fn a_branch_that_a_person_rewrote_is_taken_as_they_left_it_by_a_team_too() {
         "{:?}",
         run.warnings
     );
-    // The finding was given out again, on the commit that the person left.
+    // A fixer got the finding again, on the commit that the person left.
     let fixers = scene.jobs.iter().filter(|job| job.role == Role::Fixer);
     assert_eq!(fixers.count(), 2);
 }

@@ -1,4 +1,4 @@
-//! No path of this machine reaches a forge, whoever wrote it.
+//! Tests that no path of this machine reaches a forge, whoever wrote it.
 
 use crate::common::{agent_said, comment, team_request};
 use crate::team_step::scene::{APPROVED, Scene, heard};
@@ -8,7 +8,7 @@ use drive_core::settings::{RecordDetail, TeamMode};
 use serde_json::json;
 use std::collections::BTreeSet;
 
-/// The sandbox, the state directory, the repository, and homes.
+/// Paths of the sandbox, the state directory, the repository, and homes.
 const PATHS: &str =
     "/state/sandboxes/x/src/a.rs /state/logs/r1 /repo/a.rs /home/ann/.ssh /root/.npm";
 const HIDDEN: [&str; 5] = [
@@ -48,7 +48,7 @@ fn texts(effects: &[Effect]) -> Vec<(&'static str, String)> {
     texts
 }
 
-/// A team whose agents, and what fails, all name paths.
+/// The texts of a team whose agents and errors all contain paths.
 fn told(record: RecordDetail) -> Vec<(&'static str, String)> {
     let findings = json!({"verdict": "needs_changes", "suggestions": [
         {"file": "src/login.rs", "line": 2, "issue": PATHS, "evidence": PATHS, "suggestion": PATHS,
@@ -80,7 +80,7 @@ fn told(record: RecordDetail) -> Vec<(&'static str, String)> {
     all
 }
 
-/// A team that stops because of a failure that names paths.
+/// The texts of a team that stops because of an error with paths.
 fn stopped() -> Vec<(&'static str, String)> {
     let mut scene = Scene::reviews(&[APPROVED]);
     let failed = EffectResult::Failed {

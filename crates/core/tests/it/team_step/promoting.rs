@@ -1,4 +1,4 @@
-//! What is merged was verified, as it is and against what it goes to.
+//! Tests that what is merged was verified, both alone and merged with its base.
 
 use crate::common::verification::{base, failed, passed, tree, verified};
 use crate::common::{at, problem, run_id, sandbox, team_request};
@@ -38,7 +38,7 @@ fn is_unmerged(run: &Run, scene: &Scene) -> bool {
             )
 }
 
-/// The commit that a team of one coder and an approving reviewer ends with.
+/// The last commit of a team with one coder and an approving reviewer.
 fn head() -> String {
     format!("{:040}", 1)
 }
@@ -280,7 +280,7 @@ fn landed(report: Option<Verification>) -> EffectResult {
     }
 }
 
-/// What a forge made of the merge, on top of what somebody else merged a moment before.
+/// The merge commit of a forge, on top of a commit that was merged a moment before.
 const LANDED: &str = "9999999999999999999999999999999999999999";
 
 #[test]
@@ -342,14 +342,15 @@ fn the_command_that_takes_a_merge_back_names_all_that_landed() {
     }
 }
 
-/// A red that proves nothing about what landed, or was there before, asks nobody to take it back.
+/// A failure that proves nothing about what landed, or existed before, does not lead to a request
+/// to revert it.
 #[test]
 fn another_tree_that_landed_and_cannot_be_judged_is_no_success_and_no_reason_to_revert() {
     let mut baseline = failed(LANDED, &base());
     baseline.failure.as_mut().unwrap().category = FailureCategory::Baseline;
     let mut unjudged = failed(LANDED, &base());
     unjudged.overall = Overall::Error;
-    // A report about another commit than the one that landed proves nothing about it.
+    // A report about another commit than the landed one proves nothing about it.
     let other = passed(&head(), &base());
     for report in [baseline, unjudged, other] {
         let mut scene = Scene::reviews(&[APPROVED]);
@@ -378,7 +379,7 @@ fn a_merge_whose_result_cannot_be_read_is_no_success() {
     assert_eq!(team(&run).merged, Some(CommitSha::new(LANDED)));
 }
 
-/// Whenever the owner dies or somebody stops it, up to the merge itself: nothing is merged after.
+/// If the owner dies or a person stops the run at any time before the merge, nothing is merged afterwards.
 #[test]
 fn a_team_that_is_killed_or_stopped_before_the_merge_merges_nothing() {
     for interruption in [Event::OwnerLost, Event::CancelAsked] {
@@ -397,7 +398,7 @@ fn a_team_that_is_killed_or_stopped_before_the_merge_merges_nothing() {
                 break;
             }
             if interruption == Event::CancelAsked && names.contains(&"runAgent") {
-                // It ends by the agent's own word.
+                // It ends by the agent's own decision.
                 continue;
             }
             was_verifying |= names == ["verify"];

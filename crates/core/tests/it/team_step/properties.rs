@@ -1,4 +1,4 @@
-//! Whatever happens, a team ends.
+//! Tests that a team always ends.
 
 use crate::common::{agent_ended, agent_said, at, good, identity, problem, run_id, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, team};
@@ -23,8 +23,8 @@ fn any_result() -> impl Strategy<Value = EffectResult> {
 }
 
 proptest! {
-    /// Whatever agents say and whatever fails: the run ends, within bounds, with nothing pending;
-    /// it is approved only if every last review approved; and every state reads as it was written.
+    /// Whatever agents answer and whatever fails: the run ends within its limits, with nothing pending; it is
+    /// approved only if every last review approved; and every state can be read back.
     #[test]
     fn a_team_always_ends(
         results in proptest::collection::vec(any_result(), 1..40),
@@ -70,7 +70,7 @@ proptest! {
         }
     }
 
-    /// Whenever its owner dies: what it left running is ended, its sandbox goes, and it ends.
+    /// Whenever its owner dies: its processes are ended, its sandbox is removed, and it ends.
     #[test]
     fn a_team_whose_owner_dies_is_brought_to_its_end(steps in 0_usize..40, agents in any::<bool>()) {
         let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
@@ -99,7 +99,7 @@ proptest! {
         if had_process {
             expected.insert(0, "endProcess");
         }
-        // Its pull request says how it goes on.
+        // Its pull request says how to continue it.
         if is_lost && run.work.pull_request.is_some() {
             expected.push("postComment");
         }

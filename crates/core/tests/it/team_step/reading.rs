@@ -1,4 +1,4 @@
-//! What reviewers are given to read, and what follows where they are not.
+//! Tests what reviewers get to read, and what follows if they do not get it.
 
 use crate::common::{problem, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};

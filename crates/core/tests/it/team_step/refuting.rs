@@ -1,4 +1,4 @@
-//! What a second agent refutes.
+//! Tests a second agent that refutes findings.
 
 use crate::common::{agent_ended, agent_said, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};

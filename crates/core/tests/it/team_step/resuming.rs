@@ -1,4 +1,4 @@
-//! A team that was stopped or killed goes on.
+//! Tests that a stopped or killed team can be continued.
 
 use crate::common::{
     agent_ended, at, identity, over_budget, problem, request, run_id, team_request,
@@ -28,7 +28,7 @@ pub(super) fn tell(run: Run, event: Event) -> Run {
     step(run, event, at(5)).unwrap().0
 }
 
-/// Performs one effect. A sandbox on a branch that exists has nothing to commit.
+/// Performs one effect. A sandbox on an existing branch has nothing to commit.
 fn perform(scene: &mut Scene, effect: &Effect) -> EffectResult {
     let is_reading = matches!(effect, Effect::CommitWork { message, .. }
         if message == "Save uncommitted changes of the sandbox");
@@ -86,8 +86,8 @@ fn posts(scene: &Scene) -> BTreeMap<String, u32> {
 }
 
 proptest! {
-    /// Whenever it is stopped or killed, and however often: it goes on, ends approved with the same
-    /// reviews and answers, and every approval is of the commit it ends with.
+    /// Whenever and however often it is stopped or killed: it continues, ends approved with the
+    /// same reviews and answers, and every approval is for its last commit.
     #[test]
     fn a_team_that_is_stopped_anywhere_goes_on_to_the_same_end(
         stops in proptest::collection::vec((0_usize..45, any::<bool>()), 1..4),
@@ -148,7 +148,7 @@ fn posts_next(run: &Run, name: &str, key: &str) -> bool {
     })
 }
 
-/// Its owner is killed; the next command ends it.
+/// Kills its owner; the next command ends it.
 fn killed(scene: &mut Scene, run: Run) -> Run {
     let mut run = tell(run, Event::OwnerLost);
     while run.outcome.is_none() {
@@ -179,7 +179,7 @@ fn findings_outlive_a_kill_while_they_are_posted_and_another_while_the_team_goes
     assert_eq!(replies, 1, "{:?}", posts(&scene));
 }
 
-/// A team whose reviewer was under way when it was stopped.
+/// A team that was stopped while its reviewer was working.
 fn stopped_in_review(scene: &mut Scene) -> Run {
     let mut run = begin(team_request(TeamMode::Github));
     while !scene
@@ -189,7 +189,7 @@ fn stopped_in_review(scene: &mut Scene) -> Run {
     {
         run = perform_one(scene, run);
     }
-    // Another domain is under review: a stop ends that.
+    // Another domain is under review; a stop ends that.
     run = tell(run, Event::CancelAsked);
     to_the_end(scene, run)
 }
@@ -235,7 +235,7 @@ fn a_closing_comment_that_cannot_be_posted_is_a_warning() {
     assert!(run.warnings.contains(&warning), "{:?}", run.warnings);
 }
 
-/// A team once merged a commit that was nowhere but on its local branch.
+/// A regression test: a team merged a commit that was only on its local branch.
 #[test]
 fn a_commit_that_a_stop_left_unpublished_is_pushed_before_it_is_reviewed() {
     let mut scene = Scene::reviews(&[APPROVED]);
@@ -381,7 +381,7 @@ fn extend(tokens: u64) -> Event {
     }
 }
 
-/// A team whose budget is used up by its namer, its coder and its first five reviewers.
+/// A team whose namer, coder and first five reviewers use up its budget.
 fn poor_team() -> Run {
     let mut asked = team_request(TeamMode::Github);
     asked.budget.tokens = Some(8_800);

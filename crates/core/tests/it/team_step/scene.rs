@@ -1,4 +1,4 @@
-//! A world in which a team flies: it answers what it is told to, and otherwise all goes well.
+//! A world for tests of a team: it gives the prepared answers, and otherwise everything succeeds.
 
 use crate::common::{agent_ended, agent_said, at, good, ignored, problem, run_id};
 use drive_core::agent::Role;
@@ -16,28 +16,28 @@ pub const APPROVED: &str = r#"{"verdict": "approved"}"#;
 pub const OBJECTS: &str = r#"{"verdict": "needs_changes", "suggestions": [
     {"file": "src/login.rs", "line": 2, "issue": "the name is not checked"}]}"#;
 
-/// What a reading shows of the checks of a commit.
+/// The checks that a reading shows for a commit.
 pub type ShownChecks = Box<dyn Fn(&CommitSha) -> Checks>;
 
-/// A world that answers what it is told to, and otherwise lets everything succeed. Every coder and
+/// A world that gives the prepared answers, and otherwise lets everything succeed. Every coder and
 /// fixer adds a commit.
 #[derive(Default)]
 pub struct Scene {
     pub reviews: VecDeque<EffectResult>,
-    /// What people say at each look.
+    /// The answers to the next polls.
     pub people: VecDeque<ForgeAnswer>,
     pub fixer: Option<EffectResult>,
     /// How the first fixers end.
     pub agents: VecDeque<EffectResult>,
     pub fails: Option<&'static str>,
-    /// What it answers to effects of a name, before all goes well.
+    /// Prepared answers to effects, by name; afterwards all succeed.
     pub answers: BTreeMap<&'static str, VecDeque<EffectResult>>,
-    /// What each reading shows of the checks; the last one stays.
+    /// The checks that each reading shows; the last one remains.
     pub checks: VecDeque<ShownChecks>,
     pub performed: Vec<Effect>,
     pub head: Option<String>,
     pub commits: Vec<CommitSummary>,
-    /// How many commits it made, with those that were taken back.
+    /// The number of commits, including those that were reverted.
     pub made: usize,
     pub told: Vec<String>,
     pub jobs: Vec<AgentJob>,
@@ -64,7 +64,7 @@ impl Scene {
         self.fly_until(request, |_| false)
     }
 
-    /// The same until this is true.
+    /// Like `fly`, until this is true.
     pub fn fly_until(&mut self, request: Request, is_there: impl Fn(&Run) -> bool) -> Run {
         let requested = Event::Requested {
             request: Box::new(request),
@@ -146,7 +146,7 @@ impl Scene {
         }
     }
 
-    /// A reading with the checks of the commit that it asks for.
+    /// Adds the checks of the requested commit to a reading.
     fn with_checks(&mut self, act: &ForgeAct, mut answer: EffectResult) -> EffectResult {
         if let (
             ForgeAct::Poll {
@@ -166,7 +166,7 @@ impl Scene {
         answer
     }
 
-    /// What was posted in the conversation, whole.
+    /// The complete texts that were posted in the conversation.
     pub fn comments(&self) -> Vec<&str> {
         let acts = self.performed.iter().filter_map(|effect| match effect {
             Effect::OnForge {
@@ -216,7 +216,7 @@ impl PopFrontIf for VecDeque<ForgeAnswer> {
     }
 }
 
-/// What somebody on the pull request sees of an act.
+/// What a person on the pull request sees of an act.
 pub fn telling(act: &ForgeAct) -> Option<String> {
     match act {
         ForgeAct::Poll { .. }
@@ -269,7 +269,7 @@ pub fn nobody() -> ForgeAnswer {
     polled(PollResult::default())
 }
 
-/// A fixer that says it fixed all it was given.
+/// The answer of a fixer that claims to have fixed everything.
 fn all_fixed(job: &AgentJob) -> String {
     let entry = |one: &JobComment| format!(r#"{{"id": "{}", "action": "fixed"}}"#, one.id);
     let entries: Vec<String> = job.input.comments.iter().map(entry).collect();

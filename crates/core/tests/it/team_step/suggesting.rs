@@ -1,4 +1,4 @@
-//! Code that a reviewer suggests for a line.
+//! Tests code that a reviewer suggests for a line.
 
 use crate::common::team_request;
 use crate::team_step::scene::{APPROVED, Scene};
@@ -7,7 +7,7 @@ use drive_core::run::{Effect, ForgeAct, LineRemark};
 use drive_core::settings::TeamMode;
 use serde_json::{Value, json};
 
-/// The posted line and what the fixer was told.
+/// The posted inline comment, and the fixer's prompt.
 fn told(more: &Value) -> (String, String) {
     let mut finding =
         json!({"file": "src/login.rs", "line": 2, "issue": "the name is not checked"});

@@ -1,4 +1,4 @@
-//! The comment that sums up the reviews.
+//! Tests the comment with the summary of the reviews.
 
 use crate::common::{at, comment_ref, team_request};
 use crate::team_step::ending::merging;

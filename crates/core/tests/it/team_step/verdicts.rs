@@ -1,4 +1,4 @@
-//! Verdicts that cannot be read, and reviewers that give none.
+//! Tests unreadable verdicts, and reviewers that give none.
 
 use crate::common::{agent_ended, problem, team_request};
 use crate::team_step::scene::{APPROVED, OBJECTS, Scene, end, team};
@@ -67,7 +67,7 @@ fn the_last_objection_of_each_domain_stays_open_and_is_listed() {
     );
     let open = team(&run).ledger.open();
     let lives: Vec<&Life> = open.map(|entry| &entry.life).collect();
-    // All five found the same: it is told once, by the first.
+    // All five found the same problem: it is posted once, by the first.
     assert_eq!(lives, [&Life::Left]);
     let listed: Vec<_> = open_findings(&run)
         .iter()

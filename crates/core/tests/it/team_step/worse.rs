@@ -1,4 +1,5 @@
-//! Every commit is verified before it is published, and a fix that makes it worse is taken back.
+//! Tests that every commit is verified before it is published, and that a fix that makes it worse
+//! is reverted.
 
 use crate::common::verification::{base, failed, passed, verified};
 use crate::common::{problem, team_request};
@@ -30,7 +31,7 @@ fn bad(n: usize) -> EffectResult {
     verified(failed(commit(n).as_str(), &base()))
 }
 
-/// A team whose first reviewer objects once, while the verifier answers this.
+/// A team whose first reviewer objects once, while the verifier gives these answers.
 fn flown(mode: TeamMode, answers: Vec<EffectResult>) -> (Scene, Run) {
     let mut scene = Scene::reviews(&[OBJECTS, APPROVED]);
     scene.answers("verify", answers);
@@ -106,7 +107,7 @@ fn a_round_that_leaves_the_same_failure_stays() {
     assert_eq!(rolled_back(&scene), []);
     assert_eq!(pushed(&scene), [commit(1), commit(2)]);
     assert_eq!(run.work.head_sha, Some(commit(2)));
-    // Another stage that fails now, and passed before, is worse; one that did not run before is not.
+    // A stage that passed before and fails now is worse; one that did not run before is not.
     let other = |status| {
         let mut first = failed(commit(1).as_str(), &base());
         let mut more = first.stages[0].clone();
@@ -133,7 +134,7 @@ fn a_commit_that_could_not_be_verified_is_verified_before_it_is_compared() {
     let (scene, run) = flown(TeamMode::Github, vec![unknown(), bad(2), bad(1)]);
     assert_eq!(rolled_back(&scene), []);
     assert_eq!(run.work.head_sha, Some(commit(2)));
-    // What a person must approve before the merge passed.
+    // The verification before the merge passed, but a person must approve the merge.
     let steered = || EffectResult::Failed {
         problem: Problem::new(Kind::SteeringUnapproved, "it changes `AGENTS.md`"),
     };

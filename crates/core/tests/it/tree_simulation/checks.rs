@@ -1,4 +1,4 @@
-//! What must hold for every tree, whatever happens.
+//! The invariants of every tree.
 
 use super::forest::Forest;
 use drive_core::agent::Cost;
@@ -6,10 +6,10 @@ use drive_core::ids::RunId;
 use drive_core::problem::Kind;
 use drive_core::run::{Effect, Event, OutcomeStatus, Run, RunKind, RunMessage};
 
-/// By how much one agent may pass its budget before it is stopped.
+/// How much one agent may exceed its budget before it is stopped.
 pub const OVERSHOOT: u64 = 50;
 
-/// After every event of one run.
+/// Checks the invariants after every event of a run.
 pub fn after_step(forest: &Forest, id: &RunId) {
     let run = &forest.trees[id].run;
     if let Some(RunKind::Build(terms)) = run.request.as_ref().map(|request| &request.kind) {
@@ -28,7 +28,7 @@ pub fn after_step(forest: &Forest, id: &RunId) {
     check_grants(forest, run);
 }
 
-/// A task starts only after those it depends on have ended well.
+/// Checks that a task starts only after its dependencies have ended successfully.
 fn check_order(forest: &Forest, run: &Run) {
     let Some(RunKind::Build(terms)) = run.request.as_ref().map(|request| &request.kind) else {
         return;
@@ -59,7 +59,7 @@ fn check_order(forest: &Forest, run: &Run) {
     }
 }
 
-/// A run that has ended has no child that lives, and its parent knows.
+/// Checks that an ended run has no living child, and that its parent knows of its end.
 fn check_end(forest: &Forest, run: &Run) {
     if run.outcome.is_none() {
         return;
@@ -83,8 +83,8 @@ fn check_end(forest: &Forest, run: &Run) {
     }
 }
 
-/// What living children hold, and all that was used, fits into the budget; but for what an agent may
-/// use beyond its own before it is stopped.
+/// Checks that the shares of living children plus all usage fit into the budget, except for what an
+/// agent may use beyond its share before it is stopped.
 fn check_grants(forest: &Forest, run: &Run) {
     if run.children.is_empty() {
         return;
@@ -114,14 +114,14 @@ fn check_grants(forest: &Forest, run: &Run) {
     }
 }
 
-/// The runs below this one: each has one agent at a time, which may pass what is left of its share.
+/// The shares of the runs below this one: each has one agent at a time, which may exceed its share.
 fn shares(forest: &Forest, id: &RunId) -> u64 {
     let below = format!("{id}+");
     let runs = forest.trees.keys();
     runs.filter(|run| run.as_str().starts_with(&below)).count() as u64
 }
 
-/// After the last event of the root.
+/// Checks the invariants after the last event of the root.
 pub fn at_end(forest: &Forest) {
     let root = &forest.trees[&forest.root].run;
     let mut counted = 0;
@@ -145,7 +145,7 @@ pub fn at_end(forest: &Forest) {
         counted,
         "the root does not know what its tree used"
     );
-    // An agent that a crash cut off is billed as well, but nobody could tell the run.
+    // An agent that a crash interrupted is billed as well, but nothing could report that to the run.
     let tokens: u64 = forest
         .bills
         .iter()

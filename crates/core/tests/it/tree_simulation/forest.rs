@@ -1,4 +1,4 @@
-//! The journals of a tree, the process that owns all of it, and a world in which most things go well.
+//! The journals of a tree, the process that owns all of them, and a world in which most effects succeed.
 
 mod requests;
 
@@ -18,11 +18,11 @@ use drive_core::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
-/// A tree with more turns than this goes round in circles.
+/// A tree with more turns than this is in an endless loop.
 const MOST_TURNS: u64 = 60_000;
 const MOST_CRASHES: u64 = 12;
 
-/// One journal, and what it folds to.
+/// A journal, and the state to which it folds.
 pub struct Tree {
     pub run: Run,
     pub journal: Vec<(Event, Timestamp)>,
@@ -33,7 +33,7 @@ pub struct Tree {
 struct UnderWay {
     run: RunId,
     key: EffectKey,
-    /// Set once it has happened in the world.
+    /// Set after it has happened in the world.
     result: Option<EffectResult>,
 }
 
@@ -41,7 +41,7 @@ pub struct Forest {
     pub rng: Rng,
     pub root: RunId,
     pub trees: BTreeMap<RunId, Tree>,
-    /// What each agent that ever worked used, by run and effect: the bill that comes in the end.
+    /// The usage of each agent that ever worked, by run and effect: the final bill.
     pub bills: Vec<(RunId, Usage, Cost)>,
     pub granted: Budget,
     under_way: Vec<UnderWay>,
@@ -52,12 +52,12 @@ pub struct Forest {
     dies_at: Option<u64>,
     deadliness: u64,
     faults: u64,
-    /// How many of a thousand turns a person stops something.
+    /// The probability that a person stops something in a turn, in parts per ten thousand.
     stops: u64,
     grown: Grown,
 }
 
-/// What a tree came to.
+/// The result of a tree.
 pub struct Grown {
     pub status: OutcomeStatus,
     pub was_stopped: bool,
@@ -114,7 +114,7 @@ impl Forest {
         }
     }
 
-    /// Nobody dies by chance and nobody stops anything.
+    /// Disables random deaths and stops.
     pub fn calm(mut self) -> Self {
         self.deadliness = 0;
         self.stops = 0;
@@ -153,7 +153,7 @@ impl Forest {
         common::at(self.seconds)
     }
 
-    /// The first verb: once per name, folded, durable. Then the owner may die.
+    /// Delivers an event: once per name, folded, durable. Then the owner may die.
     fn deliver(&mut self, id: &RunId, event: Event, name: &str) {
         let now = self.now();
         let tree = self.trees.entry(id.clone()).or_insert_with(|| Tree {
@@ -199,14 +199,14 @@ impl Forest {
         self.grown.crashes += 1;
         self.is_owned = false;
         for one in std::mem::take(&mut self.under_way) {
-            // Whatever it was doing has happened, or not at all; nobody was told.
+            // Its current effects have happened or not; no run got their results.
             if one.result.is_none() && self.rng.percent(50) {
                 self.happen(&one.run, &one.key);
             }
         }
     }
 
-    /// The next owner knows only what was written down.
+    /// The next owner knows only what was written.
     fn take_over(&mut self) {
         for tree in self.trees.values_mut() {
             let text = write_run(&tree.run).unwrap();
@@ -227,7 +227,7 @@ impl Forest {
         }
     }
 
-    /// Every journal folds to the state that is saved.
+    /// Checks that every journal folds to its saved state.
     fn check_journals(&self) {
         for (id, tree) in &self.trees {
             let folded = fold(id.clone(), tree.journal.iter().cloned()).unwrap();
@@ -294,7 +294,7 @@ impl Forest {
         }
     }
 
-    /// Something under way happens, or is told to its run.
+    /// Performs a current effect, or reports its result to its run.
     fn go(&mut self, at: usize) {
         let one = self.under_way.swap_remove(at);
         match one.result {
@@ -317,7 +317,7 @@ impl Forest {
         }
     }
 
-    /// Does something in the world.
+    /// Performs an effect in the world.
     fn happen(&mut self, id: &RunId, key: &EffectKey) -> EffectResult {
         let Some(effect) = self.trees[id].run.pending.get(key).cloned() else {
             return EffectResult::Failed { problem: problem() };
@@ -346,7 +346,7 @@ impl Forest {
                     let (usage, cost) = self.used(budget);
                     outcome.usage = usage;
                     outcome.cost = Some(cost);
-                    // An agent that passes its budget is stopped.
+                    // An agent that exceeds its budget is stopped.
                     if let Some(overrun) = budget.overrun(usage, Some(cost)).filter(|_| !is_cut) {
                         outcome.ending = Ending::Failed {
                             reason: Failure::Budget { overrun },
@@ -371,7 +371,8 @@ impl Forest {
         }
     }
 
-    /// An agent stops once it has passed its budget; the last thing it does may pass it a little.
+    /// The usage of an agent, which stops after it has exceeded its budget; its last action may
+    /// exceed it a little.
     fn used(&mut self, budget: Budget) -> (Usage, Cost) {
         let wanted = self.rng.weighed(&[(4, 500), (3, 5_000), (1, 100_000)]);
         let tokens = self.rng.below(wanted);
@@ -394,7 +395,7 @@ impl Forest {
         (usage, Cost::from_micro_usd(micros))
     }
 
-    /// What the engine does with a message: the same key for every attempt.
+    /// Delivers a message like the engine: with the same key for every attempt.
     fn tell(&mut self, from: &RunId, key: &EffectKey, to: &RunId, message: &RunMessage) {
         let (event, name) = match message.clone() {
             RunMessage::StartRun { request } => (Event::Requested { request }, "request".into()),
@@ -409,7 +410,7 @@ impl Forest {
         self.deliver(to, event, &name);
     }
 
-    /// Now and then a person stops the whole, or one run of it.
+    /// Sometimes a person stops the whole tree or one of its runs.
     fn people(&mut self) {
         if self.rng.below(10_000) >= self.stops {
             return;
@@ -426,7 +427,7 @@ impl Forest {
         self.deliver(&id, Event::CancelAsked, &name);
     }
 
-    /// Nothing happens by itself any more: a person must be asked for, and comes.
+    /// Nothing can happen without a person, so one acts.
     fn help(&mut self) {
         let root = &self.trees[&self.root].run;
         assert!(

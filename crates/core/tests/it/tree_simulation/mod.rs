@@ -1,7 +1,7 @@
-//! Trees of runs under a seed: a root with up to twenty children, some of which have children of their
-//! own. The one process that owns them dies at random moments; journals are all that outlives it.
+//! Simulates trees of runs, each from a seed: a root with up to twenty children, some of which have children
+//! of their own. The single process that owns them dies at random moments, and only the journals outlive it.
 //!
-//! A seed that fails prints the command that replays it.
+//! A failing seed prints the command that replays it.
 
 mod checks;
 mod forest;
@@ -11,7 +11,7 @@ use forest::{Forest, Grown};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Says how to see a failure again.
+/// Prints how to replay a failure.
 struct Replay(u64);
 
 impl Drop for Replay {
@@ -30,7 +30,7 @@ fn grow(seed: u64) -> Grown {
     Forest::new(seed).grow()
 }
 
-/// Grows these seeds, and sees that they reach every kind of end.
+/// Grows trees from these seeds, and checks that they reach every kind of end.
 fn grow_all(seeds: Range<u64>) {
     let mut seen: BTreeMap<&str, u64> = BTreeMap::new();
     for seed in seeds {
@@ -81,7 +81,7 @@ fn trees_hold_what_they_must_seeds_400_to_799() {
     grow_all(400..800);
 }
 
-/// The owner dies once at each single step of a tree, whichever that is.
+/// The owner dies once at every single step of a tree.
 #[test]
 fn a_tree_survives_a_crash_at_every_step() {
     for seed in [3, 8, 21] {

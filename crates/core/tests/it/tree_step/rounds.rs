@@ -1,10 +1,10 @@
-//! Rounds and comments of children are those of their root.
+//! Tests that the rounds and comments of children count for their root.
 
 use super::*;
 use crate::common::child_report;
 use drive_core::run::{Build, Flow, Wants, cruise_status};
 
-/// A root of two tasks that work.
+/// A root with two working tasks.
 fn working() -> Run {
     delivered(root(vec![order("a", &[]), order("b", &[])], None))
 }
@@ -41,7 +41,7 @@ fn a_cruise_that_builds_shows_the_rounds_and_open_comments_of_its_tasks() {
     let run = counts(run, "a", ChildState::Working, (2, 3));
     let run = counts(run, "b", ChildState::Working, (1, 1));
     assert_eq!(shown(&run), (3, 4));
-    // What a run left when it ended waits for no answer of it; its rounds were made.
+    // An ended run will not answer its open comments, but its rounds still count.
     let run = counts(run, "a", succeeded(), (3, 2));
     assert_eq!(shown(&run), (4, 1));
 }

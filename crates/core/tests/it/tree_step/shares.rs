@@ -1,4 +1,4 @@
-//! A child that uses up its share of the budget asks for more, and names the root.
+//! Tests a child that uses up its share of the budget: it requests more, and names the root.
 
 use super::*;
 
@@ -16,7 +16,7 @@ pub(super) fn a_child_of(parent: &str, budget: Budget) -> Run {
     next(Run::new(id), Event::Requested { request })
 }
 
-/// A child that has used up its share, with its parent told.
+/// A child that has used up its share, whose parent knows that.
 fn a_child_at_its_limit(parent: &str) -> Run {
     let budget = Budget {
         tokens: None,
@@ -35,7 +35,7 @@ fn a_child_at_its_limit(parent: &str) -> Run {
     run
 }
 
-/// Its parent took it for a child that had not got the grant yet.
+/// A regression test: its parent assumed that the child had not received the grant yet.
 #[test]
 fn a_grant_that_changes_no_word_of_the_limit_is_reported() {
     let run = a_child_at_its_limit("r1");
@@ -59,8 +59,8 @@ fn a_limit_of_a_nested_child_names_the_root_whose_budget_it_is() {
     );
 }
 
-/// A child with this request whose every agent uses 1200 tokens; the budget stops one that has fewer.
-/// Its parent gives it 5000 whenever it asks. Returns it with what it reported.
+/// A child with this request, whose agents use 1200 tokens each; the budget stops an agent that has
+/// fewer. Its parent grants 5000 whenever it asks. Returns it with its reports.
 fn grown(request: Request) -> (Run, Vec<ChildReport>) {
     let request = Box::new(Request {
         parent: Some(Parent {
@@ -113,7 +113,7 @@ fn grown(request: Request) -> (Run, Vec<ChildReport>) {
     (run, told)
 }
 
-/// How often it asked for more.
+/// How often it requested more.
 fn asked_for_more(told: &[ChildReport]) -> usize {
     let needs = |report: &&ChildReport| matches!(report.state, ChildState::NeedsBudget { .. });
     told.iter().filter(needs).count()
@@ -133,8 +133,7 @@ fn a_child_spawn_that_uses_up_its_share_asks_its_parent_and_goes_on_with_more() 
 
 #[test]
 fn a_child_team_that_uses_up_its_share_asks_its_parent_and_goes_on_with_more() {
-    // The share is used up by the namer, the coder or a reviewer: before the pull request is open, and
-    // after.
+    // The namer, the coder or a reviewer uses up the share: before the pull request is open, and after.
     for mode in [TeamMode::Pingpong, TeamMode::Github] {
         for share in [1_000, 2_000, 3_000, 3_600, 7_000] {
             let mut asked = team_request(mode);
@@ -149,7 +148,7 @@ fn a_child_team_that_uses_up_its_share_asks_its_parent_and_goes_on_with_more() {
             );
             let is_enough = share >= 3_600 && mode == TeamMode::Pingpong;
             assert_eq!(asked_for_more(&told) > 0, !is_enough, "{mode:?} {share}");
-            // Its parent is asked, so nothing is said on its pull request.
+            // Its parent is asked, so nothing is posted on its pull request.
             assert!(
                 !run.decided.contains_key("postComment"),
                 "{:?}",

@@ -10,7 +10,7 @@ use drive_core::forge::{
 use drive_core::ids::{BranchName, CommentId, CommitSha, PrNumber};
 use drive_core::problem::{Kind, Problem};
 
-/// A forge that knows one maintainer, counts what it is asked, and can be cut off.
+/// A forge with one maintainer, which records its requests and can be made unreachable.
 #[derive(Default)]
 struct People {
     asked: Mutex<Vec<String>>,

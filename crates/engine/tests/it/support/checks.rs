@@ -7,7 +7,7 @@ use drive_engine::ports::Store;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-/// What must hold for every run that has ended, whatever happened on the way.
+/// Asserts what must be true for every run that has ended, whatever happened before.
 pub fn assert_nothing_is_lost(scene: &Scene, when: &str) {
     let (world, repository) = (&scene.world, &scene.world.repository);
     assert_eq!(world.machine.overlaps(), Vec::<String>::new(), "{when}");
@@ -42,7 +42,7 @@ pub fn assert_nothing_is_lost(scene: &Scene, when: &str) {
         assert_eq!(half, None, "{when}: `{branch}` holds half of a file");
     }
     for (post, count) in posts(scene) {
-        // A run that stops and goes on several times says so each time.
+        // A run that stops and continues several times says so each time.
         if post.1.contains("`drive runs resume") || post.1.contains("` continues") {
             continue;
         }
@@ -55,7 +55,7 @@ pub fn assert_nothing_is_lost(scene: &Scene, when: &str) {
     assert_journal_is_the_state(scene, when);
 }
 
-/// The state is what the journal says, and an ended run has nothing left to do.
+/// Asserts that the state matches the journal, and that an ended run has nothing left to do.
 fn assert_journal_is_the_state(scene: &Scene, when: &str) {
     let store = &scene.world.store;
     let Some(run) = scene.run() else {
@@ -69,7 +69,7 @@ fn assert_journal_is_the_state(scene: &Scene, when: &str) {
     assert_eq!(store.timers(&run_id()), BTreeMap::new(), "{when}");
 }
 
-/// Every branch here and on the remote.
+/// Every branch, local and remote.
 fn branches(scene: &Scene) -> Vec<(String, String)> {
     let repository = &scene.world.repository;
     let names = ["main", "fix-login"];
@@ -84,7 +84,7 @@ fn branches(scene: &Scene) -> Vec<(String, String)> {
     all.filter_map(|(name, sha)| Some((name, sha?))).collect()
 }
 
-/// How often drive posted each visible text on each surface.
+/// How often drive posted each visible text, by where it was posted.
 pub fn posts(scene: &Scene) -> BTreeMap<(Surface, String), u32> {
     let mut posts = BTreeMap::new();
     for comment in scene.world.forge.comments() {
@@ -98,7 +98,7 @@ pub fn posts(scene: &Scene) -> BTreeMap<(Surface, String), u32> {
     posts
 }
 
-/// Recovery ends a run where it stands; one that was on its way out ends as it was about to.
+/// Asserts that recovery ended a run at its last state, or as it was about to end.
 pub fn assert_recovered(scene: &Scene, when: &str) {
     assert_nothing_is_lost(scene, when);
     let Some(run) = scene.run() else {

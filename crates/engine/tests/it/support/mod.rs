@@ -1,4 +1,4 @@
-//! A world with a small repository, good agents and a person, and what must hold after any crash.
+//! A world with a small repository, well-behaved agents and a person, and the invariants after any crash.
 
 mod checks;
 mod requests;
@@ -22,31 +22,31 @@ use drive_engine::{CancelToken, recovery, resume, start};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What the first agent writes, and the reviewer of security does not like.
+/// The text that the first agent writes, and that the security reviewer rejects.
 pub const BUGGY: &str = "one\nbug\n";
-/// The same after the fixer.
+/// The text after the fixer.
 pub const FIXED: &str = "one\nfixed\n";
-/// The file that coder and fixer write.
+/// The file that the coder and the fixer write.
 pub const FILE: &str = "login.txt";
-/// Where the plan is.
+/// The path of the plan.
 pub const PLAN_FILE: &str = "plan.md";
-/// A plan of one task.
+/// A plan with one task.
 pub const PLAN: &str = "One step.\n\n```json tasks\n[{\"id\": \"a\", \"title\": \"A\", \"description\": \"do a\", \"acceptance\": [\"a is done\"], \"depends_on\": [], \"paths\": []}]\n```\n";
-/// What the person adds to the plan by hand.
+/// The text that the person adds to the plan by hand.
 pub const HERS: &str = "By Ann.\n";
-/// What the person asks for.
+/// The request of the person.
 pub const WISH: &str = "Please mention the tests.";
 
-/// A run that nothing ends is given up after so many idle waits.
+/// The maximum number of idle waits before a run that does not end is given up.
 const MOST_WAITS: u32 = 300;
 
-/// One world, and how often an agent began to write in it.
+/// A world, and how often an agent began to write in it.
 pub struct Scene {
     pub world: FakeWorld,
     pub writers: Arc<AtomicU32>,
 }
 
-/// How a crash comes.
+/// The moment of a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Crashes {
     BeforeAppend,
@@ -98,7 +98,7 @@ impl Scene {
         Self { world, writers }
     }
 
-    /// The same where Ann pushes a conflicting change of the plan while the fixer works.
+    /// A scene in which Ann pushes a conflicting change of the plan while the fixer works.
     pub fn with_conflict() -> Self {
         let scene = Self::new();
         let repository = scene.world.repository.clone();
@@ -126,7 +126,7 @@ impl Scene {
         scene
     }
 
-    /// Starts a spawn or a team in a new process. `None` when the process died.
+    /// Starts a spawn or a team in a new process. `None` if the process died.
     pub fn execute(&self, request: Request, crash: Option<CrashPoint>) -> Option<Run> {
         let owner = self.world.start_owner(crash);
         let cancel = CancelToken::new();
@@ -136,7 +136,7 @@ impl Scene {
         ended(&owner, run)
     }
 
-    /// The next command finds what a dead process left.
+    /// Runs the recovery of the next command.
     pub fn recover(&self, crash: Option<CrashPoint>) -> Option<()> {
         let owner = self.world.start_owner(crash);
         let cancel = CancelToken::new();
@@ -150,7 +150,7 @@ impl Scene {
         Some(())
     }
 
-    /// A person lets the run go on, in a new process. `None` when the process died.
+    /// Continues the run as a person, in a new process. `None` if the process died.
     pub fn resume(&self, crash: Option<CrashPoint>) -> Option<Run> {
         let owner = self.world.start_owner(crash);
         let cancel = CancelToken::new();
@@ -160,7 +160,7 @@ impl Scene {
         ended(&owner, run)
     }
 
-    /// A person gives the ended run more to do, in a new process. `None` when the process died.
+    /// Gives the ended run another task as a person, in a new process. `None` if the process died.
     pub fn give_more(&self, crash: Option<CrashPoint>) -> Option<Run> {
         let owner = self.world.start_owner(crash);
         let cancel = CancelToken::new();
@@ -171,8 +171,8 @@ impl Scene {
         ended(&owner, run)
     }
 
-    /// Enters a cruise unless it is entered, and owns it in a new process until it ends. `None` when
-    /// the process died.
+    /// Enters a cruise unless it exists, and owns it in a new process until it ends. `None` if the
+    /// process died.
     pub fn cruise(&self, request: &Request, crash: Option<CrashPoint>) -> Option<Run> {
         let owner = self.world.start_owner(crash);
         let cancel = CancelToken::new();
@@ -184,7 +184,7 @@ impl Scene {
         ended(&owner, run)
     }
 
-    /// The run as the journal has it.
+    /// The run according to the journal.
     pub fn run(&self) -> Option<Run> {
         self.world.store.load(&run_id()).unwrap()
     }
@@ -213,7 +213,7 @@ fn ended(owner: &FakeOwner, run: Result<Run, Problem>) -> Option<Run> {
     }
 }
 
-/// The security review asks for a fix while there is something to fix; all others approve.
+/// The security review requests a fix while there is something to fix; all others approve.
 fn review(turn: &AgentTurn) -> AgentWork {
     let is_buggy = turn.files.get(FILE).is_some_and(|text| text == BUGGY);
     if turn.domain.as_deref() != Some("Security") || !is_buggy {
@@ -242,17 +242,17 @@ fn fix(turn: &AgentTurn) -> AgentWork {
     };
     let lines = comments.iter().map(|one| format!("Re {}.\n", one.id));
     let new: String = lines.filter(|line| !plan.contains(line)).collect();
-    // It commits itself: a crash after that must not lose or repeat the commit.
+    // The agent commits itself: a crash afterwards must neither lose nor repeat the commit.
     work.write(PLAN_FILE, &format!("{new}{plan}")).commit()
 }
 
-/// Performs effects, and lets time pass whenever its run only waits.
+/// Performs effects, and advances the time whenever its run only waits.
 pub struct Idle<'a> {
     inner: World<'a>,
     world: &'a FakeWorld,
     cancel: &'a CancelToken,
     waits: AtomicU32,
-    /// Where hints come from, instead of the passing of time.
+    /// The repository for which hints arrive instead of the time advancing.
     repository: Option<&'a str>,
 }
 
@@ -267,7 +267,7 @@ impl<'a> Idle<'a> {
         }
     }
 
-    /// The same where a hint of the forge comes whenever its run only waits, and time stands still.
+    /// The same, but whenever its run only waits, a hint of the forge arrives and the time stands still.
     #[must_use]
     pub fn with_hints(mut self, repository: &'a str) -> Self {
         self.repository = Some(repository);
@@ -293,7 +293,7 @@ impl Performer for Idle<'_> {
     fn changed(&self, run: &Run) {
         self.inner.changed(run);
         let next = run.timers.values().min().copied();
-        // A root that waits for its children does nothing either, while they work.
+        // A root that waits for its children is idle too, but they work.
         let is_idle = run.is_active() && run.pending.is_empty() && !run.has_live_children();
         if let (true, Some(next)) = (is_idle, next) {
             person_acts(self.world);
@@ -308,7 +308,7 @@ impl Performer for Idle<'_> {
     }
 }
 
-/// Ann asks for one thing on each pull request, and approves once she has her answer.
+/// Ann requests one change on each pull request, and approves after she got her answer.
 pub fn person_acts(world: &FakeWorld) {
     let forge = &world.forge;
     for pr in forge.pull_requests() {

@@ -41,7 +41,7 @@ pub fn spawn_request(world: &FakeWorld) -> Request {
     }
 }
 
-/// A team in the mode `github`.
+/// A team with `--mode github`.
 pub fn team_request(world: &FakeWorld) -> Request {
     Request {
         kind: RunKind::Team(Box::new(terms())),

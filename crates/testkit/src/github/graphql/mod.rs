@@ -1,4 +1,4 @@
-//! The GraphQL that `gh` and drive send: the selection is executed, and nothing else is answered.
+//! The GraphQL that `gh` and drive use: executes exactly the selection.
 
 mod mutations;
 mod objects;
@@ -35,7 +35,7 @@ pub(crate) fn answer(world: &mut World, request: &Request, viewer: &str) -> Answ
     )
 }
 
-/// Objects that may stand for several types.
+/// Types that can stand for several types.
 const INTERFACES: &[&str] = &["Actor", "Node", "Comment", "RepositoryOwner", "Reactable"];
 
 struct Execution<'a> {
@@ -89,7 +89,7 @@ impl Execution<'_> {
         }
     }
 
-    /// The requested part of a value, and only that.
+    /// The selected part of a value.
     fn project(&mut self, value: &Value, selection: &[Selection]) -> Result<Value, String> {
         match value {
             Value::Array(items) => items

@@ -1,4 +1,4 @@
-//! The GraphQL shape of everything.
+//! The GraphQL form of all objects.
 
 use super::super::render::Render;
 use super::super::state::{Note, Pull, Repo};
@@ -20,7 +20,7 @@ impl Execution<'_> {
         }
     }
 
-    /// An account. GitHub's GraphQL leaves out the `[bot]` that its REST shows.
+    /// An account. GitHub's GraphQL omits the `[bot]` that its REST API shows.
     pub(super) fn actor(&self, login: Option<&str>) -> Value {
         let Some(user) = login.and_then(|login| self.world.users.get(login)) else {
             return Value::Null;
@@ -260,7 +260,8 @@ impl Execution<'_> {
         }
     }
 
-    /// What `gh` asks before it decides which fields to ask for. Only pull requests tell theirs.
+    /// Describes a type for `gh`, which reads it to decide which fields to request. Only pull
+    /// requests are described.
     pub(super) fn type_named(&self, name: &str) -> Value {
         let mut repos = self.world.repos.values();
         let known = repos.find_map(|repo| Some(self.pull(repo, repo.pulls.values().next()?)));
@@ -275,7 +276,7 @@ impl Execution<'_> {
         json!({"__typename": "__Type", "name": name, "fields": fields})
     }
 
-    /// Anything by its global id.
+    /// Any object by its global id.
     pub(super) fn node(&self, id: &str) -> Result<Value, String> {
         let found = self.world.repos.values().find_map(|repo| {
             let pull = repo.pulls.values().find(|p| format!("PR_{}", p.id) == id)?;
@@ -292,7 +293,7 @@ fn label(name: &str, id: u64) -> Value {
     })
 }
 
-/// GraphQL's words for reactions.
+/// Reactions in REST and in GraphQL.
 pub(super) const REACTIONS: &[(&str, &str)] = &[
     ("+1", "THUMBS_UP"),
     ("-1", "THUMBS_DOWN"),

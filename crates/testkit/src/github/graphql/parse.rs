@@ -1,4 +1,4 @@
-//! GraphQL documents, as far as clients of GitHub write them.
+//! Parses the GraphQL documents that clients of GitHub send.
 
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -51,7 +51,7 @@ enum Token {
     Text(String),
 }
 
-/// Reads a document.
+/// Parses a document.
 pub(super) fn parse(text: &str) -> Result<Document, String> {
     let tokens = tokens(text)?;
     let mut parser = Parser { tokens, at: 0 };

@@ -9,10 +9,10 @@ use super::{Call, Outcome, text};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Where logs are kept: another host than that of the API.
+/// The path of logs, which are on another host than the API.
 pub(crate) const LOGS: &str = "/_logs/";
 
-/// One page of a list that comes in an object, under `name`, beside how many there are.
+/// One page of a list inside of an object, under `name`, beside the total count.
 pub(super) fn listed<T>(
     call: &Call<'_>,
     (name, mut whole): (&str, Value),
@@ -32,7 +32,7 @@ pub(super) fn list_runs(call: &mut Call<'_>) -> Outcome {
     let render = call.render()?;
     let name = call.param("ref");
     let sha = render.repo.branches.get(name).map_or(name, String::as_str);
-    // The newest of an app and a name.
+    // The newest run for each app and name.
     let mut latest: BTreeMap<(&str, &str, &str), &Run> = BTreeMap::new();
     for run in render.repo.landing.runs.iter().filter(|run| run.sha == sha) {
         let id = run.external_id.as_deref().unwrap_or_default();
@@ -109,7 +109,7 @@ fn change(call: &mut Call<'_>, repo: &str, id: u64, body: &Value) -> Result<(), 
         .as_str()
         .map(str::to_owned)
         .or(run.summary.take());
-    // GitHub adds the annotations of every request to those before.
+    // GitHub appends the annotations of each request to the earlier ones.
     for one in output["annotations"].as_array().into_iter().flatten() {
         run.annotations.push((
             text(one, "path"),
@@ -203,7 +203,7 @@ pub(super) fn job(call: &mut Call<'_>) -> Outcome {
     Ok(Answer::json(200, &body))
 }
 
-/// Logs are kept on another server, at an address that lets its reader in.
+/// Redirects to the log, which is on another server at an address that needs no token.
 pub(super) fn logs(call: &mut Call<'_>) -> Outcome {
     let render = call.render()?;
     let run = find(&render, call.number("job_id")?)?;
@@ -271,7 +271,7 @@ pub(super) fn branch_rules(call: &mut Call<'_>) -> Outcome {
         return Err(Refusal::new(403, text));
     }
     let mut all = rules_of(repo, call.param("branch"));
-    // They are those of the branch that changes are merged into.
+    // They belong to the branch into which changes are merged.
     if !rules.ruled.is_empty() && call.param("branch") == "main" {
         let checks = rules.ruled.iter().map(|name| json!({ "context": name }));
         all.push(json!({"type": "required_status_checks", "parameters": {

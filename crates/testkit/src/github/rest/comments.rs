@@ -1,4 +1,4 @@
-//! Comments of the conversation and on lines, and reactions to both.
+//! Comments in the conversation and on lines, and reactions to both.
 
 use super::super::actions::Remark;
 use super::super::http::{Answer, Refusal};
@@ -6,7 +6,7 @@ use super::{Call, Outcome, text};
 use drive_core::time::Timestamp;
 use serde_json::json;
 
-/// One comment of a list: when it was made and last changed, and its id.
+/// One comment of a list: when it was created and last changed, and its id.
 type Listed = (Timestamp, Timestamp, u64);
 
 pub(super) fn list_for_repo(call: &mut Call<'_>) -> Outcome {
@@ -119,7 +119,7 @@ fn lines(call: &Call<'_>, pr: Option<u64>) -> Result<Vec<Listed>, Refusal> {
         .collect())
 }
 
-/// Filters by `since`, sorts and pages as GitHub does.
+/// Filters by `since`, sorts and pages like GitHub.
 fn sorted(call: &Call<'_>, mut items: Vec<Listed>) -> Outcome {
     if let Some(since) = call.query("since") {
         let since: Timestamp = since

@@ -1,9 +1,9 @@
-//! Finds the function of an operation.
+//! Maps a request to the function of its operation.
 
 use super::super::http::{Answer, Refusal};
 use super::{Call, Outcome, checks, comments, pulls, repos, reviews};
 
-/// Carries out one request.
+/// Handles one request.
 pub(crate) fn answer(mut call: Call<'_>) -> Answer {
     let outcome = dispatch(&mut call);
     outcome.unwrap_or_else(|refusal| refusal.answer())

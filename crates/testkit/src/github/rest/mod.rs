@@ -1,4 +1,4 @@
-//! The REST operations, one function each, found by GitHub's own operation id.
+//! The REST operations, one function each, selected by GitHub's own operation id.
 
 pub(super) mod checks;
 mod comments;
@@ -17,13 +17,13 @@ use serde_json::Value;
 
 pub(crate) type Outcome = Result<Answer, Refusal>;
 
-/// One call: who asks what of which repository.
+/// One call: the request, its operation and the caller.
 pub(crate) struct Call<'a> {
     pub(crate) world: &'a mut World,
     pub(crate) request: &'a Request,
     pub(crate) matched: &'a Matched,
     pub(crate) viewer: &'a str,
-    /// Whether an app asks.
+    /// Whether the caller is an app.
     pub(crate) is_app: bool,
 }
 
@@ -53,7 +53,7 @@ impl Call<'_> {
         self.request.query().remove(name)
     }
 
-    /// One page of a list, with the links to the others. Only that page is drawn.
+    /// One page of a list, with links to the others. Only that page is rendered.
     fn page<T>(&self, items: Vec<T>, draw: impl Fn(T) -> Value) -> Answer {
         let number = |name: &str, fallback: usize| {
             self.query(name)

@@ -79,7 +79,7 @@ pub(super) fn get(call: &mut Call<'_>) -> Outcome {
     Ok(answer)
 }
 
-/// GitHub says `null` at first, and starts to work it out because somebody asked.
+/// Computes mergeability: GitHub first answers `null`, and starts the computation because of the request.
 fn work_out_mergeable(call: &mut Call<'_>, repo: &str, number: u64) {
     let Ok(repo) = call.world.repo_mut(repo) else {
         return;

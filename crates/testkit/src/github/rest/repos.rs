@@ -30,7 +30,7 @@ pub(super) fn get(call: &mut Call<'_>) -> Outcome {
     let render = call.render()?;
     let mut repository = render.repository();
     let role = render.repo.permissions.get(call.viewer).copied();
-    // GitHub tells an app nothing about an account's role.
+    // GitHub reports no account role to an app.
     let role = role.filter(|_| !call.is_app);
     let at_least = |roles: &[&str]| role.is_some_and(|role| roles.contains(&role));
     let may_push = at_least(&["admin", "maintain", "write"]);
@@ -40,7 +40,7 @@ pub(super) fn get(call: &mut Call<'_>) -> Outcome {
         "triage": at_least(&["admin", "maintain", "write", "triage"]), "pull": !call.is_app,
     });
     repository["allow_forking"] = json!(true);
-    // GitHub tells of these only those who may push.
+    // GitHub shows these only to accounts that may push.
     if may_push {
         let methods = &render.repo.landing.methods;
         for (field, method) in [

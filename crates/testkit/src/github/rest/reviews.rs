@@ -48,7 +48,7 @@ pub(super) fn list_lines(call: &mut Call<'_>) -> Outcome {
     let lines: Vec<_> = lines.filter(|line| line.review == id).collect();
     Ok(call.page(lines, |line| {
         let mut value = render.line_note(line);
-        // This one list leaves out the line of an outdated comment instead of nulling it.
+        // Only this list omits the line of an outdated comment; others set it to null.
         if let Some(object) = value.as_object_mut() {
             object.retain(|name, value| name != "line" || *value != Value::Null);
         }

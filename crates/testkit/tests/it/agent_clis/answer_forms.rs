@@ -1,4 +1,4 @@
-//! How a CLI that can be told the form of its last message says where that is.
+//! Tests where a CLI that supports a schema for its last message reports the answer.
 
 use crate::agent_clis::bare::{Bench, Ran};
 use drive_testkit::interop::Cli;

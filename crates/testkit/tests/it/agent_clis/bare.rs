@@ -1,4 +1,4 @@
-//! Starts a real CLI bare: no adapter between, the safety rule around it, and its whole tree ended.
+//! Starts a real CLI without an adapter, in a safe environment, and ends its whole process tree.
 
 use drive_testkit::interop::{AgentClis, AgentHome, Cli};
 use drive_testkit::model_server::{ModelServer, Script};
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// Far beyond what any of these runs takes; only a hang meets it.
+/// Much longer than any of these runs takes; only a hang reaches it.
 pub(crate) const WALL: Duration = Duration::from_secs(90);
 const POLL: Duration = Duration::from_millis(20);
 
@@ -23,17 +23,17 @@ pub(crate) struct Bench {
     clis: AgentClis,
 }
 
-/// How a run ended, and what was left of it.
+/// The result of a run, with the processes that it left.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) status: Option<ExitStatus>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// Command lines of processes that outlived the CLI. They are ended by now.
+    /// Command lines of processes that outlived the CLI. They have been killed.
     pub(crate) left: Vec<String>,
 }
 
-/// A CLI at work.
+/// A running CLI.
 pub(crate) struct Running<'a> {
     bench: &'a Bench,
     child: Child,
@@ -42,12 +42,12 @@ pub(crate) struct Running<'a> {
 }
 
 impl Bench {
-    /// `None` where the CLIs cannot be had; the skip was printed.
+    /// `None` if the CLIs are not available; a message about that was printed.
     pub(crate) fn new(cli: Cli, script: Script) -> Option<Self> {
         Self::with_home(cli, AgentHome::new().unwrap(), script)
     }
 
-    /// For scripts that name paths in the home.
+    /// For scripts that contain paths in the home.
     pub(crate) fn with_home(cli: Cli, home: AgentHome, script: Script) -> Option<Self> {
         Some(Self {
             cli,
@@ -57,7 +57,7 @@ impl Bench {
         })
     }
 
-    /// The working form of each CLI, as the adapters use it.
+    /// The arguments with which each CLI works, as the adapters use them.
     pub(crate) fn coder(&self) -> Vec<String> {
         let args: &[&str] = match self.cli {
             Cli::Claude => &[
@@ -101,14 +101,14 @@ impl Bench {
         let mut running = self.start_open(args);
         let mut stdin = running.stdin.take().unwrap();
         let prompt = prompt.to_vec();
-        // A CLI that stops reading breaks the pipe, which is its right.
+        // A CLI that stops reading breaks the pipe, which is allowed.
         std::thread::spawn(move || {
             let _ = stdin.write_all(&prompt);
         });
         running
     }
 
-    /// With its standard input left open, to be spoken to line by line.
+    /// Starts with an open standard input, which is written line by line.
     pub(crate) fn start_open(&self, args: &[String]) -> Running<'_> {
         let program = self.clis.program(self.cli);
         let variables = self
@@ -143,7 +143,7 @@ impl Running<'_> {
         Pid::from_child(&self.child)
     }
 
-    /// Waits until the CLI or a tool of it made this file.
+    /// Waits until the CLI or one of its tools has created this file.
     pub(crate) fn wait_for(&mut self, path: &Path) {
         while !path.exists() {
             assert!(self.started.elapsed() < WALL, "no {}", path.display());
@@ -157,18 +157,18 @@ impl Running<'_> {
         }
     }
 
-    /// Writes one line to it.
+    /// Writes one line to its standard input.
     pub(crate) fn say(&mut self, message: &Value) {
         let stdin = self.stdin.as_mut().unwrap();
         writeln!(stdin, "{message}").unwrap();
     }
 
-    /// Waits for the next event that `wanted` accepts, from the one at `from` on, and gives it with
-    /// the place after it.
+    /// Waits for the next event from position `from` that `wanted` accepts, and returns it with the
+    /// position after it.
     pub(crate) fn hear(&self, from: usize, wanted: impl Fn(&Value) -> bool) -> (Value, usize) {
         loop {
             let stdout = std::fs::read_to_string(self.bench.output("stdout")).unwrap();
-            // A line that is still being written is no event yet.
+            // A line that is still being written is not an event yet.
             let events = stdout
                 .split_inclusive('\n')
                 .filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -184,7 +184,7 @@ impl Running<'_> {
         }
     }
 
-    /// Ends its standard input.
+    /// Closes its standard input.
     pub(crate) fn hang_up(&mut self) {
         self.stdin = None;
     }
@@ -193,7 +193,7 @@ impl Running<'_> {
         kill_process(self.pid(), signal).unwrap();
     }
 
-    /// Waits for the end, at most `limit` from the start, then ends whatever is left.
+    /// Waits for its end, at most until `limit` after the start, then kills what remains.
     pub(crate) fn finish(mut self, limit: Duration) -> Ran {
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -221,7 +221,7 @@ impl Running<'_> {
 }
 
 impl Ran {
-    /// The exit code; a signal is 128 and its number, as a shell would say.
+    /// The exit code; for a signal 128 plus its number, as in a shell.
     pub(crate) fn code(&self) -> i32 {
         let status = self.status.unwrap_or_else(|| panic!("it hung: {self:#?}"));
         status
@@ -237,7 +237,7 @@ impl Ran {
             .collect()
     }
 
-    /// The last event of a type.
+    /// The last event of this type.
     pub(crate) fn event(&self, kind: &str) -> Option<Value> {
         self.events()
             .into_iter()
@@ -246,7 +246,8 @@ impl Ran {
     }
 }
 
-/// Ends the processes that have this home, and says what they were. Only a child of the run has it.
+/// Kills the processes with this home, and returns their command lines. Only children of the run
+/// have this home.
 fn end_all_of(home: &Path) -> Vec<String> {
     let marker = format!("HOME={}", home.display());
     let mut left = Vec::new();
@@ -268,7 +269,7 @@ fn end_all_of(home: &Path) -> Vec<String> {
         let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
         left.push(String::from_utf8_lossy(&command).replace('\0', " "));
         if let Some(pid) = Pid::from_raw(pid) {
-            // Gone in between is as good.
+            // It may have ended by now, which is fine.
             let _ = kill_process(pid, Signal::KILL);
         }
     }

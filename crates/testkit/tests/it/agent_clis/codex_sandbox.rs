@@ -1,4 +1,4 @@
-//! What codex's own sandbox lets its tools do when it may write.
+//! Tests what codex's own sandbox allows its tools if it may write.
 
 use crate::agent_clis::bare::Bench;
 use drive_testkit::interop::{AgentHome, Cli};
@@ -17,7 +17,7 @@ fn codex_may_write_its_folder_and_all_of_tmp_but_not_its_repository_and_has_no_n
     let script = Script::new([
         Turn::run("touch written.txt"),
         Turn::run("touch .git/written.txt"),
-        // The home is private, but it lies below `/tmp`.
+        // The home is private, but it is below `/tmp`.
         Turn::run("touch $HOME/written.txt"),
         Turn::run(format!(
             "exec 3<>/dev/tcp/{}/{} && touch reached.txt",

@@ -1,4 +1,4 @@
-//! The real agent CLIs against the scripted model: what our adapters take for granted about them.
+//! Tests the real agent CLIs with the scripted model, for facts on which the adapters rely.
 
 mod answer_forms;
 mod bare;

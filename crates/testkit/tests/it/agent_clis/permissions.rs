@@ -1,4 +1,4 @@
-//! How claude asks for a permission and takes the answer.
+//! Tests how claude asks for a permission and accepts the answer.
 
 use crate::agent_clis::bare::{Bench, Ran, WALL};
 use drive_testkit::interop::{AgentHome, Cli};
@@ -19,14 +19,14 @@ fn claude_asks_over_its_standard_output_and_obeys_the_answer() {
     let result = ran.event("result").unwrap();
     assert_eq!(result["is_error"], false);
     let told = &bench.server.turns()[2].tool_results[0];
-    // claude puts a reminder of its own behind our words.
+    // claude appends its own reminder to our text.
     assert!(
         told.is_error && told.text.starts_with("not today"),
         "{told:?}"
     );
 }
 
-/// Lets claude write one file, which is granted, and run one command, which is refused.
+/// Lets claude write one file, which is allowed, and run one command, which is refused.
 pub(crate) fn ask(home: AgentHome) -> Option<(Bench, Ran, Vec<Value>)> {
     let granted = home.work().join("granted.txt").display().to_string();
     let script = Script::new([

@@ -1,4 +1,4 @@
-//! The project as a plugin of claude: its slash commands reach the model, and may run drive.
+//! Tests the project as a plugin of claude: its slash commands reach the model, and may run drive.
 
 use crate::agent_clis::bare::Bench;
 use drive_testkit::interop::{AgentHome, Cli};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 const PLUGIN: &str = "drive";
 
-/// What the plugin consists of, without the rest of the repository.
+/// Copies the files of the plugin, without the rest of the repository.
 fn copy_of_the_plugin(to: &Path) {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for folder in [".claude-plugin", "commands"] {
@@ -21,7 +21,7 @@ fn copy_of_the_plugin(to: &Path) {
     }
 }
 
-/// A drive that writes down what it was called with.
+/// A drive that records its arguments.
 fn recording_drive(folder: &Path) -> PathBuf {
     fs::create_dir_all(folder).unwrap();
     let log = folder.join("log");

@@ -1,4 +1,4 @@
-//! What a repository can make a CLI do by the settings it carries, and the forms that refuse it.
+//! Tests what a repository's settings can make a CLI do, and the arguments that prevent it.
 
 use crate::agent_clis::bare::{Bench, Ran};
 use drive_testkit::interop::{AgentHome, Cli};
@@ -12,7 +12,7 @@ fn claude_runs_hooks_and_servers_of_the_project_and_is_led_to_another_model() {
     let Some(visit) = visit(Cli::Claude, |_, _| {}) else {
         return;
     };
-    // The project also named another address for the model: none of the turns came to ours.
+    // The project also named another address for the model: no turn reached ours.
     assert_eq!((visit.ran.code(), visit.turns), (1, 0));
     assert!(
         visit.marks.contains("claude-SessionStart") && visit.marks.contains("claude-server"),
@@ -39,7 +39,7 @@ fn gemini_runs_nothing_of_the_project_but_takes_its_variables() {
     let Some(visit) = visit(Cli::Gemini, |_, _| {}) else {
         return;
     };
-    // A variable that is set already is left alone, so the model is still ours.
+    // A variable that is set already is not changed, so the model is still ours.
     assert_eq!(
         (visit.ran.code(), visit.turns, visit.marks),
         (0, 2, BTreeSet::new())
@@ -77,13 +77,13 @@ fn codex_in_a_project_marked_as_untrusted_starts_nothing_of_it() {
 struct Visit {
     ran: Ran,
     turns: usize,
-    /// What of the project was run.
+    /// The marks of the project's settings that ran.
     marks: BTreeSet<String>,
-    /// What the shell tool printed.
+    /// The output of the shell tool.
     said: String,
 }
 
-/// Works in a repository that carries settings for all three CLIs.
+/// Works in a repository that contains settings for all three CLIs.
 fn visit(cli: Cli, change: impl Fn(&Path, &mut Vec<String>)) -> Option<Visit> {
     let home = AgentHome::new().unwrap();
     let (work, marks) = (home.work(), home.home().join("marks"));

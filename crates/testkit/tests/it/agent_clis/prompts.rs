@@ -1,4 +1,4 @@
-//! How large and how small a prompt may be.
+//! Tests how large and how small a prompt may be.
 
 use crate::agent_clis::bare::{Bench, Ran};
 use drive_testkit::interop::Cli;

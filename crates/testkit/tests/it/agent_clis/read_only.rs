@@ -1,4 +1,4 @@
-//! The forms in which each CLI can read and not write, against every tool it has for writing.
+//! Tests the arguments with which each CLI can read but not write, with all of its tools for writing.
 
 use crate::agent_clis::bare::{Bench, Ran};
 use drive_testkit::interop::{AgentHome, Cli};
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Denied by name: what writes, what runs programs, what starts an agent without these rules, and
-/// what leaves the mode the rules are bound to.
+/// Denies tools by name: those that write, that run programs, that start an agent without these
+/// rules, and that leave the mode to which the rules apply.
 const GEMINI_POLICY: &str = r#"
 [[rule]]
 toolName = [
@@ -42,7 +42,7 @@ fn codex_in_its_read_only_sandbox_writes_nothing() {
     assert_eq!((ran.code(), tree), (0, untouched()), "{ran:#?}");
 }
 
-/// Lets the model try every call, one after the other, and gives the files it then finds.
+/// Lets the model try every call, one after the other, and returns the files afterwards.
 fn reviewed(cli: Cli, calls: fn(&Path) -> Vec<Call>) -> Option<(Ran, BTreeMap<String, String>)> {
     let home = AgentHome::new().unwrap();
     let work = home.work();
@@ -52,7 +52,7 @@ fn reviewed(cli: Cli, calls: fn(&Path) -> Vec<Call>) -> Option<(Ran, BTreeMap<St
     std::fs::write(&policy, GEMINI_POLICY).unwrap();
     let calls = calls(&work);
     let tried = calls.len();
-    // A tool that edits wants the file read first.
+    // An editing tool requires that the file was read before.
     let first = match cli {
         Cli::Claude => Turn::call(Call::tool(
             "Read",
@@ -68,7 +68,7 @@ fn reviewed(cli: Cli, calls: fn(&Path) -> Vec<Call>) -> Option<(Ran, BTreeMap<St
     let bench = Bench::with_home(cli, home, Script::new(turns))?;
     let ran = bench.run(&reviewer(&bench, &policy), b"review this");
     let asked = bench.server.turns();
-    // All were answered: none was the end of the conversation.
+    // All calls were answered: none ended the conversation.
     assert_eq!(asked.len(), tried + 2, "{ran:#?}");
     assert!(asked[1].tool_results[0].text.contains("kept"), "{asked:#?}");
     Some((ran, files(&bench.home.work())))
@@ -228,7 +228,7 @@ fn untouched() -> BTreeMap<String, String> {
     ])
 }
 
-/// Everything below the folder: files with their content, other things by their kind.
+/// Everything below the folder: files with their content, other entries with their kind.
 fn files(folder: &Path) -> BTreeMap<String, String> {
     let entries = std::fs::read_dir(folder).unwrap().flatten();
     entries

@@ -1,5 +1,5 @@
-//! Records what the CLIs print, for the tests of the parsers in `core`. Run by hand when a pinned
-//! version moves: `cargo nextest run -p drive-testkit --run-ignored only record`.
+//! Records the output of the CLIs, for the tests of the parsers in `core`. Run by hand when a
+//! pinned version changes: `cargo nextest run -p drive-testkit --run-ignored only record`.
 
 use crate::agent_clis::bare::{Bench, Ran};
 use drive_testkit::interop::{AgentHome, Cli};
@@ -141,7 +141,7 @@ fn prompt(cli: Cli, case: &str) -> String {
     }
 }
 
-/// The working form, or for a denial the form that asks and has nobody to ask.
+/// The arguments for working; for a denial, those with which it asks and nobody answers.
 fn arguments(bench: &Bench, case: &str) -> Vec<String> {
     let mut args = bench.coder();
     if case != "permission_denied" {
@@ -174,7 +174,7 @@ fn exit(ran: &Ran, root: &Path) -> Value {
     json!({"code": ran.status.map(|_| ran.code()), "stderr": stderr})
 }
 
-/// The same text without what differs from machine to machine and from run to run.
+/// The text without parts that differ between machines or runs.
 fn scrub(text: &str, root: &Path) -> String {
     let name = root.file_name().unwrap().to_str().unwrap();
     let text = text
@@ -204,7 +204,7 @@ fn scrub(text: &str, root: &Path) -> String {
     scrubbed
 }
 
-/// Cuts the strings of events that echo a huge prompt.
+/// Cuts the strings of events that repeat a huge prompt.
 fn shorten(stream: &str) -> String {
     let cut = |line: &str| {
         if line.len() < 100_000 {

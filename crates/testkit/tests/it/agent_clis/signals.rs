@@ -1,11 +1,11 @@
-//! What a signal does to each CLI while its shell tool runs.
+//! Tests the effect of a signal on each CLI while its shell tool runs.
 
 use crate::agent_clis::bare::{Bench, Ran, WALL};
 use drive_testkit::interop::Cli;
 use drive_testkit::model_server::{Script, Turn};
 use rustix::process::Signal;
 
-/// Unlike any other command line on the machine, so that a survivor is surely ours.
+/// Unlike every other command line on the machine, so that a survivor is certainly ours.
 const TOOL: &str = "touch started; sleep 86399";
 
 #[test]

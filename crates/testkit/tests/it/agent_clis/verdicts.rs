@@ -1,4 +1,4 @@
-//! What an exit code and a last event say together, where either alone would lie.
+//! Tests what an exit code and a last event mean together, where either alone would mislead.
 
 use crate::agent_clis::bare::{Bench, Ran};
 use drive_testkit::interop::Cli;

@@ -1,4 +1,4 @@
-//! Each CLI does a small piece of work to its end.
+//! Tests that each CLI completes a small task.
 
 use crate::agent_clis::bare::{Bench, Ran};
 use drive_testkit::interop::{AgentHome, Cli};

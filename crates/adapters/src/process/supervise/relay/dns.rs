@@ -1,4 +1,4 @@
-//! Just enough of DNS: one question, and an address, nothing, or no such name.
+//! A minimal DNS: one question per message; the answer is an address, nothing, or "no such name".
 
 use std::net::Ipv4Addr;
 
@@ -9,15 +9,15 @@ const INTERNET: u16 = 1;
 const RESPONSE: u16 = 0x8080;
 const RECURSION_DESIRED: u16 = 0x0100;
 const NO_SUCH_NAME: u16 = 3;
-/// How long a program may remember an answer, in seconds.
+/// How long a program may cache an answer, in seconds.
 const REMEMBER: u32 = 60;
 
-/// One question.
+/// A DNS question.
 pub(super) struct Query<'a> {
     id: [u8; 2],
     flags: u16,
     question: &'a [u8],
-    /// In lower case.
+    /// The name in lower case.
     pub(super) name: String,
     kind: u16,
 }
@@ -25,13 +25,13 @@ pub(super) struct Query<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Address(Ipv4Addr),
-    /// The name exists, and has nothing of this kind.
+    /// The name exists, but has no record of this kind.
     Nothing,
     NoSuchName,
 }
 
 impl<'a> Query<'a> {
-    /// `None` for anything but one question in a message of its own.
+    /// Parses a message with exactly one question; `None` for anything else.
     pub(super) fn read(message: &'a [u8]) -> Option<Self> {
         let two = |at: usize| {
             Some(u16::from_be_bytes([
@@ -52,7 +52,7 @@ impl<'a> Query<'a> {
             if length == 0 {
                 break;
             }
-            // A compressed name has no place in a question.
+            // A question must not contain a compressed name.
             if length > 63 || name.len() + length > 253 {
                 return None;
             }
@@ -77,7 +77,7 @@ impl<'a> Query<'a> {
         self.kind == ADDRESS
     }
 
-    /// Whether it is the name of a host: a label may hold any byte.
+    /// Whether it is a host name: DNS labels may contain any byte.
     pub(super) fn is_plain(&self) -> bool {
         let is_letter = |b: u8| b.is_ascii_alphanumeric() || b"-_".contains(&b);
         let is_label = |label: &str| !label.is_empty() && label.bytes().all(is_letter);
@@ -97,7 +97,7 @@ impl<'a> Query<'a> {
         }
         message.extend(self.question);
         if let Answer::Address(address) = answer {
-            // The name as in the question.
+            // A pointer to the name in the question.
             message.extend((0xc000 | HEADER as u16).to_be_bytes());
             message.extend(ADDRESS.to_be_bytes());
             message.extend(INTERNET.to_be_bytes());

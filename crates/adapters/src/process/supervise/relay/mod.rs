@@ -1,9 +1,8 @@
 //! The network of a tree that reaches hosts by name.
 //!
-//! The tree has a network namespace of its own with a loopback and nothing else. Its init binds
-//! sockets there and hands them out, so that nothing runs inside that could be attacked: threads of
-//! the supervisor answer questions about names with addresses of that loopback, accept connections
-//! to them, and connect to the real host outside.
+//! The tree has its own network namespace, which contains only a loopback interface. The init binds sockets
+//! in it and passes them out, so that nothing inside can be attacked: threads of the supervisor answer name
+//! queries with loopback addresses, accept connections to them, and connect to the real hosts outside.
 
 mod dns;
 mod names;
@@ -31,17 +30,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Connections at once; more wait to be accepted. Each takes six descriptors, of 1024 usually.
+/// The maximum number of simultaneous connections; further ones wait. Each needs six descriptors,
+/// of usually 1024.
 const MOST_CONNECTIONS: usize = 128;
-/// How many refused hosts are told.
+/// The maximum number of refused hosts that are reported.
 const MOST_REFUSED: usize = 64;
-/// How many questions are answered before connections get their turn.
+/// How many queries are answered before connections are accepted again.
 const QUESTIONS: usize = 64;
-/// The longest question.
+/// The maximum size of a query.
 const MOST_QUESTION: usize = 1024;
-/// How long somebody who asks over a connection may take.
+/// How long a client may take for a query over TCP.
 const ASKING: Duration = Duration::from_secs(10);
-/// How soon a connection that waits for another one's end is looked at again.
+/// The interval at which waiting connections are checked while all slots are in use.
 const FULL: Duration = Duration::from_millis(20);
 
 /// The relay of one tree. Its threads end with the process.
@@ -63,7 +63,7 @@ struct RefusedHosts {
 }
 
 impl Relay {
-    /// Starts to serve the sockets that the init handed out.
+    /// Starts to serve the sockets that the init passed out.
     pub(super) fn start(request: &Request, handed: Vec<OwnedFd>) -> io::Result<Self> {
         let sockets = Sockets::new(handed)?;
         let shared = Arc::new(Shared {
@@ -82,7 +82,7 @@ impl Relay {
         Ok(relay)
     }
 
-    /// What was refused since the last call.
+    /// The hosts that were refused since the last call.
     pub(super) fn news(&self) -> Vec<Refused> {
         std::mem::take(&mut lock(&self.shared.refused).news)
     }
@@ -151,7 +151,7 @@ impl Shared {
         Some(query.answered(&answer))
     }
 
-    /// Questions over a connection come with their length.
+    /// Answers queries over TCP, which are prefixed with their length.
     fn answer_stream(&self, mut stream: TcpStream) {
         let _ = stream.set_read_timeout(Some(ASKING));
         let _ = stream.set_write_timeout(Some(ASKING));
@@ -182,11 +182,11 @@ impl Shared {
         };
         self.connections.fetch_add(1, Ordering::Relaxed);
         let place = Place(self.clone());
-        // Without a thread the connection is closed.
+        // If no thread can be started, the connection is closed.
         let _ = start(move || serve(&place.0, stream));
     }
 
-    /// One connection of the tree: where it means to go, and everything that passes.
+    /// Serves one connection of the tree: finds its target and carries its bytes.
     fn serve(&self, inside: TcpStream) {
         let Ok(at) = inside.local_addr() else { return };
         let (target, known) = {
@@ -219,7 +219,7 @@ impl Shared {
     }
 }
 
-/// One of the connections that are open at once.
+/// A slot of an open connection.
 struct Place(Arc<Shared>);
 
 impl Drop for Place {
@@ -228,7 +228,7 @@ impl Drop for Place {
     }
 }
 
-/// As a host does that refuses a connection, rather than one that has nothing to say.
+/// Resets a connection, like a host that refuses it, so that it does not look like an empty answer.
 fn reset(stream: &TcpStream) {
     let _ = set_socket_linger(stream, Some(Duration::ZERO));
 }

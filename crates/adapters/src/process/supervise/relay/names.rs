@@ -5,18 +5,19 @@ use drive_core::network::{Host, Reach, Refused};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Where the tree asks for names: also what a program asks that finds no `/etc/resolv.conf`.
+/// The address of the tree's name server, which is also the default of programs that find no
+/// `/etc/resolv.conf`.
 pub(in super::super) const RESOLVER: SocketAddr =
     SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 53);
 
-/// Before the first address that is given to a host.
+/// The number before the first address that a host can get.
 const BASE: u32 = 0x7f01_0000;
-/// How many names may match patterns in one run.
+/// The maximum number of names that may match patterns in one run.
 const MOST_NAMES: u32 = 4096;
-/// The ports that every host may have. Nobody in the tree can listen on them, for want of privileges.
+/// Ports that every host may have. No process in the tree can listen on them, because it lacks the privilege.
 const WEB: [u16; 2] = [80, 443];
 
-/// A connection that is wanted.
+/// The target of a requested connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) host: String,
@@ -24,8 +25,8 @@ pub(super) struct Target {
     pub(super) may_be_private: bool,
 }
 
-/// The addresses of the hosts that may be reached. Made twice from the same list, inside for the
-/// listeners and files and outside for the relay, with the same result.
+/// The addresses of the reachable hosts. They are computed twice from the same list with the same
+/// result: inside for the listeners and files, and outside for the relay.
 pub(in super::super) struct Names {
     reach: Reach,
     addresses: BTreeMap<String, IpAddr>,
@@ -66,8 +67,8 @@ impl Names {
         address
     }
 
-    /// Where to listen: at the address of a host for ports of its own, and everywhere for the others,
-    /// since names that match a pattern get their addresses later.
+    /// The addresses to listen on: a host's own address for ports of its own, and all addresses for
+    /// the other ports, because names that match a pattern get their addresses later.
     pub(in super::super) fn listeners(&self) -> Vec<SocketAddr> {
         if self.reach.is_nothing() {
             return Vec::new();
@@ -93,7 +94,7 @@ impl Names {
         all
     }
 
-    /// Addresses that the loopback interface must be given.
+    /// Addresses that the loopback interface needs in addition.
     pub(in super::super) fn foreign_addresses(&self) -> impl Iterator<Item = Ipv4Addr> {
         self.hosts.keys().filter_map(|address| match address {
             IpAddr::V4(v4) if !v4.is_loopback() => Some(*v4),
@@ -101,7 +102,7 @@ impl Names {
         })
     }
 
-    /// The files that programs look names up with.
+    /// The files in which programs look up names.
     pub(in super::super) fn files(&self, machine: &str) -> [(&'static str, String); 2] {
         let mut hosts = format!(
             "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.0.1 {machine}\n"
@@ -116,12 +117,12 @@ impl Names {
         [("/etc/hosts", hosts), ("/etc/resolv.conf", resolver)]
     }
 
-    /// The host that an address was given to.
+    /// The host that has this address.
     pub(super) fn host_at(&self, address: IpAddr) -> Option<&str> {
         self.hosts.get(&address)?.first().map(String::as_str)
     }
 
-    /// Who is meant by a connection to this address.
+    /// The target of a connection to this address.
     pub(super) fn target(&self, at: SocketAddr) -> Option<Target> {
         let hosts = self.hosts.get(&at.ip().to_canonical())?;
         hosts.iter().find_map(|host| {
@@ -134,11 +135,10 @@ impl Names {
         })
     }
 
-    /// Answers a question about a name, and says when the host is refused. No question ever leaves
-    /// the machine.
+    /// Answers a name query, and reports a refused host. No query ever leaves the machine.
     pub(super) fn answer(&mut self, query: &Query<'_>) -> (Answer, Option<Refused>) {
         let name = query.name.as_str();
-        // Anything else would go as it is into a proxy's request and into texts.
+        // Other names would be copied as they are into a proxy request and into messages.
         if !query.is_plain() {
             return (Answer::NoSuchName, None);
         }

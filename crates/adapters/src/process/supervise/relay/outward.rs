@@ -7,24 +7,24 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-/// How long one address may take to answer.
+/// The timeout for connecting to one address.
 const CONNECT: Duration = Duration::from_secs(15);
-/// How many addresses of a host are tried.
+/// The maximum number of addresses of a host that are tried.
 const MOST_ADDRESSES: usize = 4;
-/// How long a proxy may take to connect.
+/// The timeout for connecting through a proxy.
 const PROXY: Duration = Duration::from_secs(60);
-/// The longest answer of a proxy.
+/// The maximum size of a proxy's answer.
 const MOST_HEADER: usize = 16 * 1024;
 
 /// How hosts are reached.
 pub(super) struct Outward {
     pub(super) proxy: Option<Proxy>,
-    /// Hosts whose address is given, which stands in for a public one.
+    /// Hosts with a fixed address, which is treated as public.
     pub(super) pins: BTreeMap<String, SocketAddr>,
 }
 
 impl Outward {
-    /// The connection that `target` means.
+    /// Connects to `target`.
     pub(super) fn connect(&self, target: &Target) -> Result<TcpStream, Refused> {
         let unreachable = |error: io::Error| Refused::Unreachable {
             host: format!("{}:{}", target.host, target.port),
@@ -53,13 +53,13 @@ impl Outward {
     }
 }
 
-/// The address of a connection that this machine answers itself: it may have a public one.
+/// The address of a connection that ends on this same machine, which may have a public address.
 fn own_address(stream: &TcpStream) -> Option<IpAddr> {
     let (near, far) = (stream.local_addr().ok()?, stream.peer_addr().ok()?);
     (near.ip() == far.ip()).then_some(far.ip())
 }
 
-/// The addresses that may be connected to.
+/// The addresses to which a connection is allowed.
 fn permitted(target: &Target, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, Refused> {
     let is_allowed = |at: &SocketAddr| target.may_be_private || is_public(at.ip());
     let private = found.iter().find(|at| !is_allowed(at)).map(SocketAddr::ip);
@@ -75,7 +75,7 @@ fn permitted(target: &Target, found: Vec<SocketAddr>) -> Result<Vec<SocketAddr>,
 
 fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let all = (host, port).to_socket_addrs()?;
-    // By turns: where one family does not work, the other one has its chance.
+    // The families alternate, so that a host is reached even if one family does not work.
     let (fours, sixes): (Vec<_>, Vec<_>) = all.partition(SocketAddr::is_ipv4);
     let mut mixed = Vec::new();
     let (mut sixes, mut fours) = (sixes.into_iter(), fours.into_iter());
@@ -110,7 +110,7 @@ fn through(proxy: &Proxy, target: &Target) -> io::Result<TcpStream> {
         .collect();
     let request = format!("CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n{login}\r\n");
     stream.write_all(request.as_bytes())?;
-    // Byte by byte: what follows belongs to the connection.
+    // Reads single bytes: everything after the header belongs to the connection.
     let mut header = Vec::new();
     while !header.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
@@ -162,7 +162,7 @@ mod tests {
         let at = listener.local_addr().unwrap();
         let own = TcpStream::connect(at).unwrap();
         assert_eq!(own_address(&own), Some(at.ip()));
-        // As from another machine: the two ends have different addresses.
+        // Looks like a connection to another machine: the two ends have different addresses.
         let other = std::net::TcpListener::bind("127.0.0.2:0").unwrap();
         let socket = rustix::net::socket(
             rustix::net::AddressFamily::INET,

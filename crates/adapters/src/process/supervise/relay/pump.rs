@@ -1,4 +1,4 @@
-//! Carries bytes both ways between two connections.
+//! Copies bytes in both directions between two connections.
 
 use rustix::io::Errno;
 use rustix::pipe::{SpliceFlags, fcntl_setpipe_size, splice};
@@ -8,16 +8,16 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How many bytes are on their way in one direction.
+/// The maximum number of bytes in transit in one direction.
 const BUFFER: usize = 256 * 1024;
 /// How long a connection may be silent in both directions.
 const IDLE: Duration = Duration::from_secs(60 * 60);
-/// How long a receiver may take nothing.
+/// How long a receiver may accept no data.
 const STUCK: Duration = Duration::from_secs(10 * 60);
-/// Stack of a thread here: name lookups need the most.
+/// The stack size of the relay's threads: name lookups need the most.
 pub(super) const STACK: usize = 256 * 1024;
 
-/// Until both sides have ended, or one fails.
+/// Copies until both sides have ended, or one fails.
 pub(super) fn pump(inside: &TcpStream, outside: &TcpStream) -> io::Result<()> {
     for stream in [inside, outside] {
         stream.set_nodelay(true)?;
@@ -47,10 +47,10 @@ pub(super) fn pump(inside: &TcpStream, outside: &TcpStream) -> io::Result<()> {
     })
 }
 
-/// Moves pages rather than copying bytes.
+/// Copies one direction by moving pages instead of bytes.
 fn carry(from: &TcpStream, to: &TcpStream, active: &Mutex<Instant>) -> io::Result<()> {
     let (reader, writer) = io::pipe()?;
-    // An ordinary user has a limit on the sum of all pipes.
+    // For an ordinary user the kernel limits the sum of all pipes.
     let _ = fcntl_setpipe_size(&writer, BUFFER);
     let touched = || {
         if let Ok(mut active) = active.lock() {

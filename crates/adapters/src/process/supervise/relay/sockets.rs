@@ -1,4 +1,4 @@
-//! The listening sockets of a tree: bound inside its network, and handed to the supervisor outside.
+//! The listening sockets of a tree: bound inside its network, and passed to the supervisor outside.
 
 use super::super::super::sys;
 use super::names::{Names, RESOLVER};
@@ -12,10 +12,10 @@ use std::net::{TcpListener, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-/// The kernel passes no more in one message.
+/// The maximum number of descriptors that the kernel passes in one message.
 const MOST: usize = 253;
 
-/// What the relay listens on.
+/// The sockets on which the relay listens.
 pub(super) struct Sockets {
     pub(super) questions: UdpSocket,
     pub(super) long_questions: TcpListener,
@@ -45,7 +45,7 @@ impl Sockets {
     }
 }
 
-/// Binds everything, in the order in which [`Sockets::new`] takes it.
+/// Binds all sockets, in the order in which [`Sockets::new`] expects them.
 pub(in super::super) fn bind(names: &Names) -> io::Result<Vec<OwnedFd>> {
     for (number, address) in names.foreign_addresses().enumerate() {
         sys::add_loopback_address(number, address)?;
@@ -62,7 +62,7 @@ pub(in super::super) fn bind(names: &Names) -> io::Result<Vec<OwnedFd>> {
     Ok(all)
 }
 
-/// Hands sockets over, or none.
+/// Sends these sockets; an empty list is sent too.
 pub(in super::super) fn send(channel: &UnixStream, sockets: &[OwnedFd]) -> io::Result<()> {
     let sockets: Vec<BorrowedFd<'_>> = sockets.iter().map(OwnedFd::as_fd).collect();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
@@ -79,7 +79,7 @@ pub(in super::super) fn send(channel: &UnixStream, sockets: &[OwnedFd]) -> io::R
     Ok(())
 }
 
-/// Takes what [`send`] handed over.
+/// Receives the sockets that [`send`] sent.
 pub(in super::super) fn receive(channel: &UnixStream) -> io::Result<Vec<OwnedFd>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut message = RecvAncillaryBuffer::new(&mut space);

@@ -1,4 +1,4 @@
-//! Findings that are odd, and findings that are many.
+//! Tests unusual findings, and many findings.
 
 use crate::team::opening::Opening;
 use crate::team::play::Judge;
@@ -15,7 +15,7 @@ pub(super) fn a_finding_outside_the_diff_stands_in_the_review_and_is_answered(op
         texts[0],
         "[CORRECTNESS REVIEW - NEEDS CHANGES]\n\n- `README.md` line 1: **major** outside"
     );
-    // Which agent reviewed differs.
+    // The name of the reviewing agent differs.
     let answer = format!(
         ": - README.md line 1: major outside\n\nFixed in {}.",
         &fix[..10]
@@ -26,7 +26,7 @@ pub(super) fn a_finding_outside_the_diff_stands_in_the_review_and_is_answered(op
     );
 }
 
-/// Most stand on no line, so that no agent is asked two hundred times.
+/// Most are not on a line, so that no agent is asked two hundred times.
 pub(super) fn two_hundred_findings_are_all_told_once(opening: Opening) {
     let many = (1..=200).map(|n| {
         let (file, line) = match n {

@@ -1,4 +1,4 @@
-//! Findings that are many alike, declined or refuted.
+//! Tests findings that resemble each other, and are declined or refuted.
 
 use crate::stage::Ended;
 use crate::team::opening::Opening;

@@ -1,5 +1,5 @@
-//! What must hold of every team: on either forge, with scripts and with the real CLIs as agents.
-//! Each case is told once.
+//! Tests what must be true for every team: on either forge, with scripts and with the real CLIs as
+//! agents. Each case is written once.
 
 mod findings;
 mod insisting;
@@ -10,7 +10,7 @@ mod verdicts;
 use crate::stage::{Ended, gist};
 use serde_json::{Value, json};
 
-/// The cases, each with who reviews what real claude makes on the local forge and on the simulator.
+/// The cases, each with the reviewers of real claude's work on the local forge and on the simulator.
 macro_rules! matrix {
     ($($theme:ident::$case:ident: $local:ident, $simulated:ident;)+) => {
         mod scripted {
@@ -46,7 +46,7 @@ macro_rules! matrix {
     };
 }
 
-// Gemini takes seconds to start and codex a moment: all of this has to fit into two minutes.
+// Gemini takes seconds to start and codex a moment: all of this must fit into two minutes.
 matrix! {
     modes::sequential_is_approved_at_once: Gemini, Codex;
     modes::pingpong_is_approved_at_once: Gemini, Codex;
@@ -70,7 +70,7 @@ matrix! {
     others::the_reviewer_sees_the_very_folder_of_the_coder_and_cannot_change_it: Codex, Gemini;
 }
 
-/// The run ended so, whatever is left out of its gist.
+/// Asserts the end of the run, and returns the kind of its failure.
 fn ended_as(ended: &Ended, status: &str, verdict: &str, rounds: u32, commits: &[&str]) -> Value {
     let mut told = gist(&ended.document);
     let failure = told["failure"].take();

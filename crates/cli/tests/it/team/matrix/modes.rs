@@ -1,4 +1,4 @@
-//! The three modes: approved at once, and on round two.
+//! Tests the three modes: approved at once, and in round two.
 
 use super::ended_as;
 use crate::stage::Ended;
@@ -19,7 +19,7 @@ fn succeeds(arena: &Arena, mode: &str, verdict: &str, rounds: u32, commits: &[&s
     ended
 }
 
-/// Who worked as what, and how it ended; real agents say how much they said.
+/// Each agent's role and end; real agents also report their usage.
 fn jobs(arena: &Arena, ended: &Ended) -> Vec<Value> {
     let jobs = ended.document["record"]["jobs"].as_array().unwrap();
     let is_counted = |job: &Value| job["usage"]["output"].as_u64() > Some(0);
@@ -35,7 +35,7 @@ pub(super) fn sequential_is_approved_at_once(opening: Opening) {
     succeeds(&arena, "sequential", "approved", 1, &["Greet by name"]);
 }
 
-/// What the summary says when all domains approve.
+/// The rows of the summary if all domains approve.
 const APPROVED: [&str; 6] = [
     "[CORRECTNESS REVIEW - APPROVED]",
     "[SECURITY REVIEW - APPROVED]",
@@ -55,7 +55,7 @@ pub(super) fn github_is_approved_at_once_and_ready_for_a_person(opening: Opening
     let ended = succeeds(&arena, "github", "approved", 6, &["Greet by name"]);
     assert_eq!(arena.seen().texts, Vec::<String>::new());
     assert_eq!(arena.seen().rows, APPROVED);
-    // What happened is stored as it was told.
+    // The stored run equals the reported one.
     let run = ended.document["runId"].as_str().unwrap();
     let shown = arena.stage.drive(&["runs", "show", run]);
     assert_eq!(shown.document["record"], ended.document["record"]);
@@ -95,7 +95,7 @@ pub(super) fn pingpong_is_approved_on_round_two_and_the_description_tells_it(ope
     );
     let body = arena.seen().body;
     let mut rest = body.as_str();
-    // The task, what the reviewer said, and last what happened.
+    // The task, the review, and finally the record.
     for part in [
         "A greeting.",
         "<details><summary>Task</summary>\n\n```text\nGreet people by name\n```",

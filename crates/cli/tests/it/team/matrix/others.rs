@@ -1,4 +1,4 @@
-//! People beside the team, other commits beside its own, and who may do what in its folder.
+//! Tests people beside the team, commits of others, and permissions in the team's folder.
 
 use crate::stage::{TASK, ended};
 use crate::team::opening::Opening;
@@ -14,7 +14,7 @@ fn held(domain: &'static str) -> Play {
     }
 }
 
-/// What a script is shown is told beside other sights.
+/// What scripts see is tested elsewhere.
 pub(super) fn what_a_reviewer_is_shown(opening: Opening) {
     let found = json!({"file": "greet.txt", "line": 2, "issue": "two is wrong"});
     let arena = opening.plays(Play {
@@ -98,7 +98,7 @@ pub(super) fn a_conflict_with_the_base_becomes_a_round_of_the_coder(opening: Ope
         Some(_) => "origin/main",
     };
     assert_eq!(merge, format!("Merge {from}|Drive-Run: {run}"));
-    // What others did on the base is not this run's work.
+    // Commits of others on the base do not belong to this run's work.
     let subjects: Vec<&Value> = ended.document["commits"]
         .as_array()
         .unwrap()
@@ -108,7 +108,8 @@ pub(super) fn a_conflict_with_the_base_becomes_a_round_of_the_coder(opening: Ope
     assert_eq!(subjects, ["Greet by name", &format!("Merge {from}")]);
 }
 
-/// Reviewers once judged another checkout than the coder's, and approved what they had not seen.
+/// A regression test: reviewers judged another checkout than the coder's, and approved what they
+/// had not seen.
 pub(super) fn the_reviewer_sees_the_very_folder_of_the_coder_and_cannot_change_it(
     opening: Opening,
 ) {
@@ -143,7 +144,7 @@ pub(super) fn the_reviewer_sees_the_very_folder_of_the_coder_and_cannot_change_i
         })
     };
     match real.reviewer {
-        // It has a shell, and the kernel holds it.
+        // It has a shell, and the kernel confines it.
         Cli::Codex => {
             assert!(saw.contains(NOTES), "{saw}");
             assert!(saw.contains("evil.txt: "), "it never tried: {saw}");
@@ -153,7 +154,7 @@ pub(super) fn the_reviewer_sees_the_very_folder_of_the_coder_and_cannot_change_i
                 "{reviewer:#}"
             );
         }
-        // It has neither, and what it was refused does not read as done.
+        // It has neither, and its refused calls do not count as done.
         Cli::Gemini | Cli::Claude => {
             assert_eq!(reviewer["commands"], json!([]), "{reviewer:#}");
             assert_eq!(
@@ -165,7 +166,7 @@ pub(super) fn the_reviewer_sees_the_very_folder_of_the_coder_and_cannot_change_i
     }
 }
 
-/// How many of a job's notes are like this.
+/// How many of a job's notes satisfy the condition.
 fn told(job: &Value, kind: &str, is: impl Fn(&&Value) -> bool) -> usize {
     job[kind].as_array().unwrap().iter().filter(is).count()
 }

@@ -1,4 +1,4 @@
-//! Reviewers that do not approve.
+//! Tests reviewers that do not approve.
 
 use super::ended_as;
 use crate::team::opening::Opening;
@@ -32,7 +32,7 @@ pub(super) fn never_approved_ends_with_exit_code_1_and_says_what_is_open(opening
 pub(super) fn a_garbage_verdict_is_never_an_approval(opening: Opening) {
     let arena = opening.plays(Judge::Says("It is approved, I guess.".to_owned()));
     let ended = arena.flies("pingpong");
-    // Asked once more.
+    // It was asked once more.
     let failure = ended_as(&ended, "needsHuman", "inconclusive", 2, &["Greet by name"]);
     assert_eq!(failure, "reviewInconclusive");
     let body = arena.seen().body;

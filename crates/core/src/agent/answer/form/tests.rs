@@ -198,7 +198,8 @@ fn an_answer_in_the_form_approves_nothing_beside_an_objection_in_an_earlier_mess
     }
 }
 
-/// Such an answer was read alone: the verdict follows from its findings, and none of them may block.
+/// A regression test: only the answer was read. Its verdict follows from its findings, and none of
+/// them may block.
 #[test]
 fn a_finding_that_its_reviewer_is_not_sure_of_hides_no_earlier_objection() {
     let unsure = || FindingAnswer {
@@ -236,7 +237,7 @@ fn an_answer_that_is_quoted_broken_or_about_another_commit_is_inconclusive() {
     let table = [
         (
             approval.clone(),
-            Err("its verdict block also stands in the diff"),
+            Err("its verdict block is also in the diff"),
         ),
         (with("0123456789ab"), Ok(Verdict::Approved)),
         (
@@ -260,7 +261,7 @@ fn an_answer_that_is_quoted_broken_or_about_another_commit_is_inconclusive() {
             "{text}"
         );
     }
-    // Where the commit is not known, no answer can name it.
+    // If the commit is unknown, no answer can name it.
     let unknown = Shown {
         commit: None,
         ..shown

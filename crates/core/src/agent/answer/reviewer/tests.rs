@@ -243,7 +243,7 @@ fn a_verdict_that_was_shown_to_the_reviewer_is_quoted_unless_it_names_the_commit
     };
     let quoted = |place| {
         Err(inconclusive(format!(
-            "its verdict block also stands in {place}"
+            "its verdict block is also in {place}"
         )))
     };
     assert_eq!(read_review(said, &in_diff), quoted("the diff"));

@@ -29,7 +29,7 @@ fn a_secret_is_replaced_in_each_of_its_forms() {
     }
 }
 
-/// What `base64` prints of `bytes`.
+/// Encodes `bytes` like the program `base64`.
 fn base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();

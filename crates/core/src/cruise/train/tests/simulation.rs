@@ -1,14 +1,14 @@
-//! Trains under a seed: answers in any order, crashes, lines that others move, failing tools.
+//! Seeded simulations of trains: results in any order, crashes, lines that others move, failing tools.
 
 use super::super::*;
 use super::world::{Rng, World, changed, task};
 use std::collections::BTreeSet;
 
 const SEEDS: u64 = 400;
-/// Far more than any of these trains needs.
+/// Far more moves than any of these trains needs.
 const MOST_MOVES: usize = 2_000;
 
-/// A move under way, and what came of it once it was performed.
+/// A move in progress, and its result once it was performed.
 struct Begun {
     order: Move,
     result: Option<Answer>,
@@ -28,9 +28,9 @@ struct Sim {
     train: Train,
     slots: usize,
     begun: Vec<Begun>,
-    /// Where the caller believes the line is.
+    /// The tip of the line, as the caller knows it.
     known_tip: CommitSha,
-    /// Trees with a verdict, or one under way.
+    /// Trees with a verdict or a running verification.
     asked: BTreeSet<TreeSha>,
     landed: BTreeSet<TaskId>,
     left: BTreeSet<TaskId>,
@@ -67,7 +67,7 @@ impl Sim {
         }
     }
 
-    /// Gives tasks their faults, at most one each. Returns the tasks without any.
+    /// Gives tasks faults, at most one each. Returns the tasks without any.
     fn spoil(&mut self, names: &[String]) -> BTreeSet<TaskId> {
         let mut free: Vec<String> = names.to_vec();
         let mut good: BTreeSet<TaskId> = names.iter().map(|name| task(name)).collect();
@@ -159,7 +159,7 @@ impl Sim {
     fn disturb(&mut self, names: &[String]) {
         let name = &names[self.rng.below(names.len())];
         match self.rng.below(5) {
-            // Without a change the merged trees stay the same.
+            // Without a change, the merged trees stay the same.
             0 => self.world.push(None),
             1 if self.is_foreign_change_good() => self.world.push(Some("foreign")),
             2 => {
@@ -177,7 +177,8 @@ impl Sim {
         }
     }
 
-    /// Others push only what passes: the tip of the line counts as green.
+    /// Whether the line passes with a foreign change: others only push what passes, so the line's
+    /// tip counts as green.
     fn is_foreign_change_good(&self) -> bool {
         let changes = self.world.changes(&self.world.tip);
         let mut breaking = self.world.breaking.iter();
@@ -233,7 +234,7 @@ impl Sim {
                 if is_there && !(is_faulty && self.rng.percent(50)) {
                     self.world.tip = commit.clone();
                 }
-                // The push can have happened although its answer was lost.
+                // The push may have happened although its result was lost.
                 if is_faulty {
                     Answer::Failed(Step::Landing)
                 } else if is_there {
@@ -293,7 +294,7 @@ impl Sim {
                 assert!(!self.world.is_green(tree));
             }
             self.left.insert(left.task.clone());
-            // A round mends some of them, and they come again.
+            // A round fixes some of them, and they are queued again.
             if self.rng.percent(30) {
                 let name = left.task.as_str();
                 self.train.queue(changed(name, &format!("{name}'")));

@@ -1,4 +1,4 @@
-//! Answers and verdicts from before a change.
+//! Results and verdicts from before a change.
 
 use super::super::verdicts::{MOST_VERDICTS, Verdicts};
 use super::super::*;

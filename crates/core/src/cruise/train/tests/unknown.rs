@@ -1,9 +1,9 @@
-//! Trees that could not be verified.
+//! Tests of trees that could not be verified.
 
 use super::world::{World, task};
 use super::*;
 
-/// Runs a train to its end. Returns what left it, what landed, and how many trees were verified.
+/// Runs a train to its end. Returns the cars that left it and the tasks that landed.
 fn run(
     train: &mut Train,
     verdict: impl Fn(&World, &TreeSha, u32) -> Verdict,
@@ -63,7 +63,7 @@ fn a_task_that_hangs_leaves_alone_and_the_others_land() {
 
 #[test]
 fn a_tree_that_could_not_be_verified_once_has_no_verdict() {
-    // The whole train hangs once, and every part of it passes: its last task leaves and comes again.
+    // The whole train hangs once although every part of it passes: its last task leaves and is queued again.
     let mut train = queued(1, &["a", "b"]);
     let (left, landed) = run(&mut train, |_, _, asked| match asked {
         1 => unknown(Cause::Candidate),

@@ -1,4 +1,4 @@
-//! A model of a repository: a tree is the set of changes in it.
+//! A model of a repository, in which a tree is the set of its changes.
 
 use super::super::{Car, Conflict, Coupled};
 use crate::ids::{CommitSha, TaskId, TreeSha};
@@ -33,13 +33,13 @@ pub(super) struct World {
     pub(super) tip: CommitSha,
     commits: BTreeMap<CommitSha, Commit>,
     trees: BTreeMap<TreeSha, Changes>,
-    /// Changes that fail alone.
+    /// Changes that fail on their own.
     pub(super) bad: Changes,
-    /// Changes that fail together.
+    /// Pairs of changes that fail together.
     pub(super) breaking: Vec<(String, String)>,
-    /// Changes that cannot be merged with each other.
+    /// Pairs of changes that cannot be merged with each other.
     pub(super) conflicting: Vec<(String, String)>,
-    /// A bad change, and the one that mends it.
+    /// A bad change, with the change that fixes it.
     pub(super) mended: Vec<(String, String)>,
 }
 
@@ -109,7 +109,7 @@ impl World {
                 .any(|(one, other)| has(one) && has(other))
     }
 
-    /// The changes of a head are in its name: `task@change`, where `-` changes nothing.
+    /// The change of a head, which is part of its name: `task@change`, where `-` changes nothing.
     pub(super) fn change_of(head: &CommitSha) -> Option<String> {
         let text = text_of(head);
         let (_, change) = text.split_once('@').unwrap();
@@ -125,7 +125,7 @@ impl World {
         id
     }
 
-    /// Moves the line to a new commit of somebody else.
+    /// Moves the line to a new commit of another person.
     pub(super) fn push(&mut self, change: Option<&str>) {
         let tip = self.tip.clone();
         self.tip = self.commit(&tip, change.map(str::to_owned));
@@ -155,7 +155,7 @@ impl World {
                 };
                 return (coupled, Some(conflict));
             }
-            // Git makes no merge commit of a head that is merged already.
+            // Git makes no merge commit for a head that is already merged.
             if !change.as_ref().is_some_and(is_in) {
                 last = self.commit(&last, change);
             }
@@ -185,7 +185,7 @@ pub(super) fn task(name: &str) -> TaskId {
     TaskId::new(name)
 }
 
-/// A car whose change is named like its task.
+/// A car whose change has the name of its task.
 pub(super) fn car(name: &str) -> Car {
     changed(name, name)
 }
@@ -197,7 +197,7 @@ pub(super) fn changed(name: &str, change: &str) -> Car {
     }
 }
 
-/// An id that holds a text, padded to the length of an id.
+/// An id that encodes a text, padded to the length of an id.
 fn id_of(text: &str) -> CommitSha {
     let digits: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
     CommitSha::parse(&format!("{digits:0<64}")).unwrap()

@@ -4,9 +4,9 @@ use proptest::test_runner::RngSeed;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// What forges and bots look for, written down apart from the code under test.
+/// The syntax that forges and bots look for, written independently of the code under test.
 static ACTIVE: LazyLock<Regex> = LazyLock::new(|| active(""));
-/// And what acts in posts only, or is hidden or loaded by Markdown.
+/// In addition, syntax that only acts in posts, or that Markdown hides or loads.
 static ACTIVE_POST: LazyLock<Regex> = LazyLock::new(|| {
     active(
         r"| <!-- | &\#\d | !\[ | <img(?:[^A-Za-z0-9_]|$) | ^\s*\[[^\[\]\\]*\]:
@@ -15,7 +15,7 @@ static ACTIVE_POST: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// A block that a forge offers to apply as a change.
+/// Matches a block that a forge offers to apply as a change.
 static OFFER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?mi)^[\s>*+.)\d-]*(?:`{3,}|~{3,})[ \t]*suggestion(?:\s|$)").unwrap()
 });
@@ -37,7 +37,7 @@ fn active(more: &str) -> Regex {
     .unwrap()
 }
 
-/// The first thing that acts.
+/// The first active token of a text.
 fn acting(form: &Regex, text: &str) -> Option<String> {
     form.find(text).map(|found| found.as_str().to_owned())
 }
@@ -130,7 +130,7 @@ fn mixed() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    // The same texts in every run.
+    // The tests generate the same texts in every run.
     #![proptest_config(ProptestConfig {
         cases: 2048,
         rng_seed: RngSeed::Fixed(42),

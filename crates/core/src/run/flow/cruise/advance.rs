@@ -1,4 +1,4 @@
-//! Moves a cruise on when it begins, and whenever anything has come of what it decided.
+//! Advances a cruise: at its begin, and after each result of its effects.
 
 use super::super::super::model::{
     Ask, BuildStage, BuildTerms, ChildState, Diagnosis, Effect, EffectResult, Flow, OutcomeStatus,
@@ -48,7 +48,7 @@ pub(in crate::run::flow) fn begin(run: &mut Run, now: Timestamp) {
     go_on(run, now);
 }
 
-/// Decides whatever its children, its line and its budget allow now.
+/// Decides everything that the children, the line and the budget allow now.
 pub(in crate::run::flow) fn go_on(run: &mut Run, now: Timestamp) {
     let Some(request) = run.request.clone() else {
         return;
@@ -100,7 +100,7 @@ fn end_plain(run: &mut Run, terms: &BuildTerms, now: Timestamp) {
     shutdown::abandon(run, status, failure, now);
 }
 
-/// An effect of the root itself has ended.
+/// Handles the result of an effect of the root itself.
 pub(in crate::run::flow) fn ended(
     run: &mut Run,
     key: &EffectKey,
@@ -124,13 +124,13 @@ pub(in crate::run::flow) fn ended(
             landing::answered(run, act, answer, now);
             landing::unblock_train(run);
         }
-        // What is known of a pull request is remembered for every flow.
+        // The pull request's data is recorded for every flow elsewhere.
         (_, _) => {}
     }
     go_on(run, now);
 }
 
-/// The pause of something that failed has ended, or a person did not come.
+/// Handles a timer: a retry is due, a pause is over, or nobody reacted in time.
 pub(in crate::run::flow) fn woken(run: &mut Run, timer: Timer, now: Timestamp) {
     match timer {
         Timer::Retry => {
@@ -151,7 +151,7 @@ pub(in crate::run::flow) fn woken(run: &mut Run, timer: Timer, now: Timestamp) {
     go_on(run, now);
 }
 
-/// Takes over how the runs of tasks ended.
+/// Takes over the results of task runs.
 fn take_reports(run: &mut Run, now: Timestamp) {
     let Flow::Cruise { build } = &run.flow else {
         return;
@@ -220,7 +220,7 @@ fn take_reports(run: &mut Run, now: Timestamp) {
     }
 }
 
-/// Grants more to children that used up their share.
+/// Grants more budget to children that used up their share.
 fn grant(run: &mut Run, terms: &BuildTerms) {
     let waiting: Vec<(RunId, u32)> = run
         .children
@@ -266,7 +266,7 @@ fn start_ready(run: &mut Run, terms: &BuildTerms) {
         let Some(task) = board.ready().next().cloned() else {
             return;
         };
-        // Whoever hears people meanwhile needs a share, too.
+        // The run that takes up comments needs a share, too.
         let listeners = usize::from(terms.line.is_some());
         let share = budget::share(run, unstarted + listeners);
         if share.is_used_up() {

@@ -1,6 +1,6 @@
-//! Follows the plan while it is built. A run hears what people say on the pull request and amends the
-//! plan; its tasks follow: those that nobody began take what the plan says now, one at work starts anew
-//! from its commits, and one that landed gets another task on top of it.
+//! Follows the plan while it is built. A child run takes up people's comments on the pull request
+//! and amends the plan. The tasks follow: one that was not started takes the new entry, one at work
+//! starts again from its commits, and one that landed gets another task on top of it.
 
 use super::super::super::model::{
     Ask, Build, BuildStage, BuildTerms, Child, ChildState, Diagnosis, Effect, Flow, LineAct,
@@ -16,7 +16,7 @@ use crate::plan::{Plan, PlanTask};
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 
-/// The run that hears what people say about the plan now, where there is one.
+/// The live run that amends the plan, if there is one.
 pub fn amending_run(run: &Run) -> Option<RunId> {
     let Flow::Cruise { build } = &run.flow else {
         return None;
@@ -26,12 +26,12 @@ pub fn amending_run(run: &Run) -> Option<RunId> {
     child.is_live().then_some(id)
 }
 
-/// Whether a child only listens: the cruise does not wait for it.
+/// Whether a child only amends the plan; the cruise does not wait for it.
 pub(super) fn is_listener(run: &Run, id: &RunId) -> bool {
     last(run).is_some_and(|(last, _)| last == *id)
 }
 
-/// The run that was started last.
+/// The amending run that was started last.
 fn last(run: &Run) -> Option<(RunId, &Child)> {
     let Flow::Cruise { build } = &run.flow else {
         return None;
@@ -41,7 +41,7 @@ fn last(run: &Run) -> Option<(RunId, &Child)> {
     Some((id, child))
 }
 
-/// Lets a run hear people while tasks are built.
+/// Starts a run that takes up comments while tasks are built.
 pub(super) fn listen(run: &mut Run, terms: &BuildTerms, line_terms: &LineTerms) {
     let Flow::Cruise { build } = &run.flow else {
         return;
@@ -72,7 +72,7 @@ pub(super) fn listen(run: &mut Run, terms: &BuildTerms, line_terms: &LineTerms) 
     tree::start(run, (id, order::amending_task()), request, share);
 }
 
-/// Asks it to end once nothing is left to do. Returns whether nobody listens any more.
+/// Asks the amending run to end once it has no work left. Returns whether it has ended.
 pub(super) fn dismiss(run: &mut Run) -> bool {
     let Some(id) = amending_run(run) else {
         return true;
@@ -89,13 +89,14 @@ pub(super) fn dismiss(run: &mut Run) -> bool {
     false
 }
 
-/// Whether nobody came for the tasks that are blocked, and nobody listens any more.
+/// Whether the wait for blocked tasks is over and the amending run has ended.
 pub(super) fn is_over(run: &Run) -> bool {
     let is_over = matches!(&run.flow, Flow::Cruise { build } if build.amending.over);
     is_over && amending_run(run).is_none()
 }
 
-/// Takes over what it made of the plan. Returns whether the cruise ends, because the pull request did.
+/// Takes over the amended plan. Returns whether the cruise ends because its pull request was closed
+/// or merged.
 pub(super) fn take(run: &mut Run, now: Timestamp) -> bool {
     let Some((_, child)) = last(run) else {
         return false;
@@ -119,7 +120,7 @@ pub(super) fn take(run: &mut Run, now: Timestamp) -> bool {
     }
 }
 
-/// What the plan's file said last, once the tasks can follow it: not while the contract runs.
+/// The last plan of the file, if the tasks can follow it now; they cannot while the contract runs.
 fn heard(run: &Run) -> Option<Plan> {
     let Flow::Cruise { build } = &run.flow else {
         return None;
@@ -184,7 +185,8 @@ fn listener_ended(
     }
 }
 
-/// Lets the tasks follow the plan. What cannot follow yet does once its run or its landing has ended.
+/// Lets the tasks follow the new plan. A task that cannot follow yet does so once its run or its
+/// landing has ended.
 fn amend(run: &mut Run, new: &Plan) {
     let Flow::Cruise { build } = &mut run.flow else {
         return;
@@ -275,7 +277,7 @@ fn of<'p>(plan: &'p Plan, id: &TaskId) -> Option<&'p PlanTask> {
     plan.tasks.iter().find(|task| task.id == *id)
 }
 
-/// Adds a task at the end: it waits for those that change the same files.
+/// Adds a task at the end. It waits for tasks that change the same files.
 fn add(build: &mut Build, task: PlanTask) {
     let record = TaskRecord::new(task.title.clone(), Vec::new());
     build.tasks.insert(task.id.clone(), record);
@@ -284,7 +286,7 @@ fn add(build: &mut Build, task: PlanTask) {
     }
 }
 
-/// Takes over what the plan says of a task now. What a person accepted of an entry stands.
+/// Replaces a task's entry by the new one. An acceptance entry that a person accepted stays accepted.
 fn replace(build: &mut Build, before: Option<&PlanTask>, task: &PlanTask) {
     let planned = build.plan.iter_mut().flat_map(|plan| &mut plan.tasks);
     for one in planned.filter(|one| one.id == task.id) {
@@ -318,7 +320,7 @@ fn replace(build: &mut Build, before: Option<&PlanTask>, task: &PlanTask) {
     record.state = TaskState::Waiting { diagnosis };
 }
 
-/// A task that landed is built once more, as another one. Returns the id of that.
+/// Adds a new task that builds a landed task again. Returns its id.
 fn build_again(
     build: &mut Build,
     before: Option<&PlanTask>,
@@ -344,7 +346,7 @@ fn build_again(
     }
     for one in build.plan.iter_mut().flat_map(|plan| &mut plan.tasks) {
         if one.id == task.id {
-            // What the plan does not ask for any more need not be shown.
+            // Criteria that the plan dropped need no evidence.
             let old = before.map_or(&[][..], |before| &before.acceptance);
             let stays = |id: &str| {
                 let mut both = old.iter().filter(|entry| task.acceptance.contains(entry));
@@ -357,7 +359,7 @@ fn build_again(
     id
 }
 
-/// Whoever depends on a task that landed waits for the one on top of it, too.
+/// Makes the tasks that depend on a landed task also wait for the new task on top of it.
 fn follow(build: &mut Build, landed: &TaskId, again: &TaskId) {
     for one in build.plan.iter_mut().flat_map(|plan| &mut plan.tasks) {
         let is_other = one.id != *again && !one.depends_on.contains(again);
@@ -367,7 +369,7 @@ fn follow(build: &mut Build, landed: &TaskId, again: &TaskId) {
     }
 }
 
-/// A task that was taken out is in the plan again.
+/// Puts a task back that had been taken out of the plan.
 fn revive(build: &mut Build, task: &PlanTask) {
     if let Some(record) = build.tasks.get_mut(&task.id) {
         record.state = TaskState::Waiting { diagnosis: None };
@@ -375,7 +377,7 @@ fn revive(build: &mut Build, task: &PlanTask) {
     replace(build, None, task);
 }
 
-/// Tells tasks that nobody began what they wait for now.
+/// Updates what tasks wait for that were not started yet.
 fn set_order(build: &mut Build) {
     let Some(plan) = &build.plan else {
         return;
@@ -392,7 +394,7 @@ fn set_order(build: &mut Build) {
     let skipped = build.tasks.iter();
     let skipped = skipped.filter(|(_, record)| record.state == TaskState::Skipped);
     let skipped: Vec<TaskId> = skipped.map(|(id, _)| id.clone()).collect();
-    // One pass for each is enough, whatever their order.
+    // One pass for each skipped task is enough, in any order.
     for _ in 0..=skipped.len() {
         let mut is_changed = false;
         for id in &skipped {

@@ -11,7 +11,7 @@ use crate::ids::RunId;
 use crate::problem::{Kind, Problem};
 use crate::time::Timestamp;
 
-/// A person, or the parent, asks for something. Returns false for what only a phase can do.
+/// Handles a request of a person or the parent. Returns false for requests that only a phase can handle.
 pub(in crate::run::flow) fn asked(run: &mut Run, ask: &Ask, now: Timestamp) -> bool {
     match ask {
         Ask::Extend { budget, rounds } => {
@@ -26,7 +26,7 @@ pub(in crate::run::flow) fn asked(run: &mut Run, ask: &Ask, now: Timestamp) -> b
             leave::leave(run, OutcomeStatus::Cancelled, problem, now);
             return true;
         }
-        // Once what landed is checked, it is too late for both.
+        // After the landed work is checked, a task can neither be retried nor skipped.
         Ask::RetryTask { .. } | Ask::SkipTask { .. } if is_over(run) => return true,
         Ask::RetryTask { task } => {
             offers::end(run, task);
@@ -46,7 +46,7 @@ pub(in crate::run::flow) fn asked(run: &mut Run, ask: &Ask, now: Timestamp) -> b
         Ask::Pause => with_build(run, |build| build.paused = true),
         Ask::Unpause => with_build(run, |build| build.paused = false),
         Ask::Poll => {}
-        // Of the plan itself its own run hears.
+        // The amending run handles requests about the plan itself.
         Ask::Approve { .. } => probe::accept(run),
         Ask::Comment { .. }
         | Ask::Conclude
@@ -84,8 +84,8 @@ fn pass_on(run: &mut Run, rounds: u32) {
     }
 }
 
-/// Lets children that still wait for a larger share be granted one, although an earlier grant was on
-/// its way to them: it may never have arrived.
+/// Lets waiting children be granted a larger share again, although an earlier grant was sent: it
+/// may never have arrived.
 fn ask_again(run: &mut Run) {
     let pending = &run.pending;
     for (id, child) in &mut run.children {

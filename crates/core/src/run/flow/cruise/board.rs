@@ -16,16 +16,16 @@ struct Item {
     place: Place,
 }
 
-/// How far a task is, as far as others depend on it.
+/// The state of a task, as far as other tasks depend on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Unstarted,
-    /// It starts after a pause.
+    /// The task starts after a pause.
     Held,
     Underway,
     Through,
     Stuck,
-    /// It cannot start, because one before it is stuck.
+    /// The task cannot start, because one that it depends on is stuck.
     Shut,
 }
 
@@ -37,7 +37,7 @@ impl Board {
                 None => plain(run, terms),
             },
         };
-        // One pass for each task is enough, whatever the order they are listed in.
+        // One pass for each task is enough, in any order.
         for _ in 0..board.items.len() {
             let stuck: BTreeSet<TaskId> = board
                 .of_place(|place| matches!(place, Place::Stuck | Place::Shut))
@@ -70,7 +70,7 @@ impl Board {
         self.of_place(|place| matches!(place, Place::Unstarted | Place::Held))
     }
 
-    /// Those whose dependencies are through.
+    /// Tasks whose dependencies are done.
     pub(super) fn ready(&self) -> impl Iterator<Item = &TaskId> {
         let through: BTreeSet<&TaskId> = self.of_place(|place| place == Place::Through).collect();
         let items = self.items.iter();
@@ -80,23 +80,23 @@ impl Board {
         free.map(|item| &item.id)
     }
 
-    /// Those that start after a pause.
+    /// Tasks that start after a pause.
     pub(super) fn held(&self) -> impl Iterator<Item = &TaskId> {
         self.of_place(|place| place == Place::Held)
     }
 
-    /// Tasks that nothing but a person helps.
+    /// Tasks that only a person can unblock.
     pub(super) fn stuck(&self) -> impl Iterator<Item = &TaskId> {
         self.of_place(|place| place == Place::Stuck)
     }
 
-    /// Tasks that will not start because of them.
+    /// Tasks that cannot start because of stuck ones.
     pub(super) fn shut(&self) -> impl Iterator<Item = &TaskId> {
         self.of_place(|place| place == Place::Shut)
     }
 }
 
-/// Tasks whose runs are the whole of it.
+/// The tasks of a root without a plan: each is done when its run is.
 fn plain(run: &Run, terms: &BuildTerms) -> Vec<Item> {
     let item = |order: &super::super::super::model::TaskOrder| {
         let child = run.children.get(&tree::child_id(&run.id, &order.id));
@@ -114,7 +114,7 @@ fn plain(run: &Run, terms: &BuildTerms) -> Vec<Item> {
     terms.tasks.iter().map(item).collect()
 }
 
-/// Tasks that must land.
+/// The tasks of a plan: each is done when it has landed.
 fn landing(run: &Run) -> Vec<Item> {
     let Flow::Cruise { build } = &run.flow else {
         return Vec::new();

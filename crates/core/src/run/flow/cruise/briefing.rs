@@ -8,15 +8,14 @@ use crate::plan::{Check, PlanTask};
 use crate::prompts::{HANDOFF, fenced};
 use std::fmt::Write;
 
-/// How much of what an earlier agent left is told, in bytes.
+/// How many bytes of an earlier agent's handoff are passed on.
 const LONGEST_HANDOFF: usize = 4 << 10;
-/// How much of the scratchpad is told, in bytes.
+/// How many bytes of the scratchpad are passed on.
 const LONGEST_SCRATCHPAD: usize = 8 << 10;
-/// How much of what went wrong is told, in bytes.
+/// How many bytes of a diagnosis are passed on.
 const LONGEST_DIAGNOSIS: usize = 8 << 10;
 
-/// What the agent of a task is told: the task, what must be true, what came before, and what went
-/// wrong.
+/// The briefing of a task's agent: the task, its criteria, earlier handoffs, and earlier failures.
 pub(super) fn describe_task(build: &Build, task: &PlanTask, record: &TaskRecord) -> String {
     let mut text = format!("{}\n\n{}\n", task.title, task.description);
     text.push_str("\nIt is done when:\n");
@@ -60,7 +59,7 @@ fn list(text: &mut String, what: &str, entries: &[String]) {
     }
 }
 
-/// What became of the attempt before.
+/// The failure of the previous attempt, as text.
 fn earlier(diagnosis: &Diagnosis) -> String {
     let mut text = String::from("\nAn earlier attempt at this task did not land.\n");
     let _ = writeln!(text, "{}", fit(&diagnosis.what, LONGEST_DIAGNOSIS));
@@ -74,7 +73,7 @@ fn earlier(diagnosis: &Diagnosis) -> String {
     text
 }
 
-/// What the agents of the tasks before it left.
+/// Adds the handoffs of the tasks that it depends on.
 fn before(text: &mut String, build: &Build, record: &TaskRecord) {
     let mut notes = record.after.iter().filter_map(|id| {
         let task = build.tasks.get(id)?;
@@ -99,7 +98,7 @@ fn in_words(handoff: &Handoff) -> String {
         decisions,
         commands,
         undone,
-        // They are on the scratchpad.
+        // The scratchpad contains them.
         notes: _,
         said,
     } = handoff;
@@ -125,12 +124,12 @@ fn in_line(added: &Added) -> String {
     }
 }
 
-/// What all agents of the cruise should know.
+/// Adds the notes for all agents of the cruise.
 fn scratchpad(text: &mut String, build: &Build) {
     if build.scratchpad.is_empty() {
         return;
     }
-    // The newest are worth most.
+    // The newest notes are the most useful, so they are added first.
     let mut lines: Vec<String> = Vec::new();
     let mut room = LONGEST_SCRATCHPAD;
     for note in build.scratchpad.iter().rev() {

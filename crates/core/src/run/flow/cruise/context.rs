@@ -1,4 +1,4 @@
-//! The state and the terms of a cruise, as its decisions read and change them.
+//! Access to the state and the terms of a cruise for its decisions.
 
 use super::super::super::model::{
     Build, BuildStage, BuildTerms, Diagnosis, Flow, Line, Run, RunKind, TaskRecord, TaskState,
@@ -33,7 +33,7 @@ pub(super) fn with_train(run: &mut Run, change: impl FnOnce(&mut Train)) {
     });
 }
 
-/// The line that tasks land on, once it is there.
+/// The line that tasks land on, once it exists.
 pub(super) fn line(run: &Run) -> Option<&Line> {
     match &run.flow {
         Flow::Cruise { build } => build.line.as_ref(),
@@ -41,7 +41,7 @@ pub(super) fn line(run: &Run) -> Option<&Line> {
     }
 }
 
-/// What a cruise does.
+/// The stage of a cruise.
 pub(super) fn stage(run: &Run) -> Option<BuildStage> {
     match &run.flow {
         Flow::Cruise { build } => Some(build.stage),
@@ -49,7 +49,7 @@ pub(super) fn stage(run: &Run) -> Option<BuildStage> {
     }
 }
 
-/// Takes over the tasks of a plan.
+/// Creates the records of a plan's tasks.
 pub(super) fn take_plan(build: &mut Build, plan: Plan) {
     let order = plan.order();
     for task in &plan.tasks {
@@ -61,7 +61,7 @@ pub(super) fn take_plan(build: &mut Build, plan: Plan) {
     build.plan = Some(plan);
 }
 
-/// A task gets its next attempt, or waits for a person.
+/// Schedules the next attempt of a task, or blocks it until a person helps.
 pub(super) fn did_not_land(build: &mut Build, task: &TaskId, diagnosis: Diagnosis, is_final: bool) {
     let Some(record) = build.tasks.get_mut(task) else {
         return;
@@ -78,7 +78,7 @@ pub(super) fn did_not_land(build: &mut Build, task: &TaskId, diagnosis: Diagnosi
     };
 }
 
-/// Whether all that will land has landed.
+/// Whether no further task will land.
 pub(super) fn is_over(run: &Run) -> bool {
     match stage(run) {
         Some(BuildStage::Checking | BuildStage::Validating | BuildStage::Reporting) => true,

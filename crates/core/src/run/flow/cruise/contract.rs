@@ -4,7 +4,7 @@ use super::super::super::model::{Build, ContractCheck, JudgeCheck, Shows, TaskSt
 use crate::ids::TaskId;
 use crate::plan::Check;
 
-/// What programs must show of these tasks.
+/// The checks of these tasks that programs perform.
 pub(super) fn contract(build: &Build, counts: impl Fn(&TaskId) -> bool) -> Vec<ContractCheck> {
     let mut checks = Vec::new();
     let tasks = build.plan.iter().flat_map(|plan| &plan.tasks);
@@ -25,7 +25,7 @@ pub(super) fn contract(build: &Build, counts: impl Fn(&TaskId) -> bool) -> Vec<C
     checks
 }
 
-/// What a validator judges of the tasks that landed.
+/// The criteria of landed tasks that a validator judges.
 pub(super) fn judged(build: &Build) -> Vec<JudgeCheck> {
     let mut entries = Vec::new();
     for task in build.plan.iter().flat_map(|plan| &plan.tasks) {

@@ -1,5 +1,5 @@
-//! The end of a cruise: what the plan says must be true is checked, the pull request tells what became
-//! of every task, and a person decides the rest.
+//! The end of a cruise: the plan's criteria are checked, the pull request reports the result of
+//! every task, and a person decides the rest.
 
 use super::super::super::audit::{Evidence, TaskResult, audit};
 use super::super::super::model::{
@@ -18,7 +18,7 @@ use crate::problem::{Kind, Problem};
 use crate::time::{Timestamp, after};
 use crate::units::Period;
 
-/// Takes the next step towards the end, once nothing is under way.
+/// Takes the next step towards the end, if nothing is in progress.
 pub(super) fn end_line(run: &mut Run, terms: &BuildTerms, line_terms: &LineTerms, now: Timestamp) {
     if !run.pending.is_empty() || has_train(run) || run.timers.contains_key(&Timer::Retry) {
         return;
@@ -31,7 +31,7 @@ pub(super) fn end_line(run: &mut Run, terms: &BuildTerms, line_terms: &LineTerms
             if board.ready().next().is_some() || board.held().next().is_some() {
                 return;
             }
-            // A plan that was amended may have tasks that wait for each other.
+            // In an amended plan, tasks may wait for each other.
             let mut is_stuck = board.stuck().next().is_some();
             let never: Vec<TaskId> = board.unstarted().cloned().collect();
             if !is_stuck && !never.is_empty() {
@@ -43,7 +43,7 @@ pub(super) fn end_line(run: &mut Run, terms: &BuildTerms, line_terms: &LineTerms
                 run.timers.entry(Timer::Inactivity).or_insert(at);
                 return;
             }
-            // Whoever heard people during the work ends first: they may have asked for more.
+            // The amending run ends first: people may have asked it for more.
             if is_stuck || (amending::dismiss(run) && !validate(run, line_terms)) {
                 check(run);
             }
@@ -57,7 +57,8 @@ pub(super) fn end_line(run: &mut Run, terms: &BuildTerms, line_terms: &LineTerms
     }
 }
 
-/// Brings what landed to the base, where a pull request leads there. Returns whether it does.
+/// Starts the run that merges the landed work into the base, if there is a pull request for that.
+/// Returns whether there is.
 fn validate(run: &mut Run, line_terms: &LineTerms) -> bool {
     let Flow::Cruise { build } = &run.flow else {
         return false;
@@ -79,7 +80,7 @@ fn validate(run: &mut Run, line_terms: &LineTerms) -> bool {
     true
 }
 
-/// Takes over what programs showed of the commit that goes to the base.
+/// Takes over the check results of the commit that goes to the base.
 pub(super) fn take_checked(run: &mut Run) {
     let child = run.children.get(&order::validating_id(&run.id));
     let checked = child.and_then(|child| child.report.as_ref()?.checked.clone());
@@ -92,7 +93,7 @@ pub(super) fn take_checked(run: &mut Run) {
     }
 }
 
-/// It is merged, closed or left: the cruise ends with that.
+/// Ends the cruise after its pull request was merged, closed or left to a person.
 fn validated(run: &mut Run) {
     let child = run.children.get(&order::validating_id(&run.id));
     let Some(report) = child.and_then(|child| child.report.clone()) else {
@@ -120,13 +121,13 @@ fn validated(run: &mut Run) {
         build.stage = BuildStage::Reporting;
         build.ending = Some(Ending { status, problem });
     });
-    // The description tells it first.
+    // The description reports the result first.
     if let Some(request) = run.request.clone() {
         describe(run, &request);
     }
 }
 
-/// It took too long: what is at work is stopped, and what landed stays.
+/// Ends a cruise that exceeded its maximum duration: runs are stopped, and landed work stays.
 pub(super) fn too_old(run: &mut Run, now: Timestamp) {
     let age = match super::context::terms(run).and_then(|terms| terms.line.as_ref()) {
         Some(line) => Period::new(line.max_age),
@@ -140,9 +141,9 @@ pub(super) fn too_old(run: &mut Run, now: Timestamp) {
     leave::leave(run, OutcomeStatus::TimedOut, problem, now);
 }
 
-/// Nobody came for the tasks that are blocked: the cruise ends with what landed.
+/// Ends a cruise whose blocked tasks nobody helped; landed work stays.
 pub(super) fn give_up(run: &mut Run) {
-    // What was said meanwhile is heard first.
+    // Comments that were written meanwhile are taken up first.
     if stage(run) == Some(BuildStage::Building) {
         with_build(run, |build| build.amending.over = true);
         if amending::dismiss(run) {
@@ -151,7 +152,7 @@ pub(super) fn give_up(run: &mut Run) {
     }
 }
 
-/// Tasks that cannot start are a person's to change.
+/// Blocks tasks that cannot start, so that a person can change them.
 fn block(run: &mut Run, tasks: &[TaskId]) {
     with_build(run, |build| {
         for id in tasks {
@@ -165,7 +166,7 @@ fn block(run: &mut Run, tasks: &[TaskId]) {
     });
 }
 
-/// Runs what the plan says must be true of the tasks that landed.
+/// Runs the acceptance checks of the landed tasks.
 fn check(run: &mut Run) {
     run.timers.remove(&Timer::Inactivity);
     let Flow::Cruise { build } = &mut run.flow else {
@@ -191,7 +192,7 @@ fn has_landed(build: &Build, task: &TaskId) -> bool {
     matches!(state, Some(TaskState::Landed { .. }))
 }
 
-/// Opens the pull request once something has landed, and keeps its description true.
+/// Opens the pull request once something has landed, and keeps its description up to date.
 pub(super) fn describe(run: &mut Run, request: &Request) {
     let Publish::PullRequest { .. } = request.publish else {
         return;
@@ -243,7 +244,7 @@ fn described(run: &Run) -> &str {
     }
 }
 
-/// Says on the pull request how it ended, and then ends.
+/// Posts the result on the pull request, and then ends the cruise.
 fn conclude(run: &mut Run, now: Timestamp) {
     let Flow::Cruise { build } = &run.flow else {
         return;
@@ -276,7 +277,7 @@ fn conclude(run: &mut Run, now: Timestamp) {
     });
 }
 
-/// Why a cruise whose tasks are all dealt with did not succeed.
+/// The failure of a cruise that has handled all its tasks; `None` if it succeeded.
 fn failure(run: &Run) -> Option<Problem> {
     let Flow::Cruise { build } = &run.flow else {
         return None;
@@ -324,7 +325,7 @@ fn failure(run: &Run) -> Option<Problem> {
     }
     let counts = |one: &&Evidence| match build.level {
         Level::Basic => false,
-        // Only a command that failed counts against an entry that an agent judges.
+        // An entry that an agent judges fails only if a command failed.
         Level::Functional => !one.command.is_empty(),
         Level::Strict => true,
     };
@@ -359,7 +360,7 @@ fn failure(run: &Run) -> Option<Problem> {
     })
 }
 
-/// What only a person can end, in a cruise without a living child.
+/// What only a person can end, for a cruise without live children.
 pub(super) fn waits_for(run: &Run) -> Option<String> {
     let Flow::Cruise { build } = &run.flow else {
         return None;

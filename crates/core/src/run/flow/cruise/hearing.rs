@@ -1,5 +1,5 @@
-//! Hears people and checks before tasks land from pull requests of their own: what each of them says is
-//! read right before the branch moves, whenever their runs read it last.
+//! Checks for objections before tasks land from their own pull requests: people and checks are read
+//! right before the branch moves, regardless of when their runs read them last.
 
 use super::super::super::model::{
     Ask, Flow, HeldTask, Landable, Offer, Run, RunMessage, TaskState,
@@ -8,7 +8,7 @@ use super::super::tree;
 use super::context::{with_build, with_train};
 use super::offers::{last_run, take_back};
 
-/// The commits in the train that runs offer on pull requests of their own.
+/// The commits in the train that runs offer on their own pull requests.
 pub(super) fn offers(run: &Run) -> Vec<Offer> {
     let Flow::Cruise { build } = &run.flow else {
         return Vec::new();
@@ -19,7 +19,7 @@ pub(super) fn offers(run: &Run) -> Vec<Offer> {
         };
         let (id, child, report) = last_run(run, build, task)?;
         let pull_request = report.pull_request.as_ref()?;
-        // What a person merged by hand stays in the train.
+        // Commits that a person merged by hand stay in the train.
         child.is_live().then(|| Offer {
             task: task.clone(),
             run: id.clone(),
@@ -30,8 +30,8 @@ pub(super) fn offers(run: &Run) -> Vec<Offer> {
     landing.collect()
 }
 
-/// Somebody stands against these tasks: they leave the train, and their runs read what it is. Each offers
-/// its commit again once nobody does; the others land without them.
+/// Removes tasks with objections from the train. Their runs read the objections, and offer the
+/// commit again when there are none; the other tasks land without them.
 pub(super) fn unheard(run: &mut Run, held: Vec<HeldTask>) {
     with_train(run, |train| train.called_off());
     for HeldTask { task, head, .. } in held {

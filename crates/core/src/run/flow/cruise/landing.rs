@@ -1,7 +1,8 @@
-//! Lands reviewed tasks on the line: assembled one on another, verified, moved.
+//! Lands reviewed tasks on the line: their commits are merged one after another, the result is
+//! verified, and the branch moves there.
 //!
-//! The line never points at a tree that was not verified: the train lands nothing else, and git
-//! refuses where somebody else moved the branch meanwhile.
+//! The line never points at a tree that was not verified: the train lands only verified trees, and
+//! git refuses the push if somebody else moved the branch.
 
 use super::super::super::model::{
     BranchAt, BuildStage, CarOrder, Child, ChildState, CommitSummary, Diagnosis, Effect, Flow,
@@ -21,10 +22,10 @@ use crate::verify::{Fault, Stage, Verification, promotable_by, render};
 
 /// How many effects may fail in a row before the cruise asks a person.
 const MOST_TRIES: u32 = 12;
-/// How much of a report on a tree that did not pass is kept, in bytes.
+/// How many bytes of the report on a failed tree are stored.
 const LONGEST_REPORT: usize = 8 << 10;
 
-/// Finds a name for the line.
+/// Chooses a name for the line.
 pub(super) fn begin_line(run: &mut Run) {
     let Some(request) = run.request.clone() else {
         return;
@@ -41,7 +42,7 @@ pub(super) fn begin_line(run: &mut Run) {
     });
 }
 
-/// Makes the line where the cruise began.
+/// Creates the line at the commit where the cruise began.
 pub(super) fn branch_chosen(run: &mut Run, branch: BranchName) {
     let Some(request) = run.request.clone() else {
         return;
@@ -56,7 +57,7 @@ pub(super) fn branch_chosen(run: &mut Run, branch: BranchName) {
     });
 }
 
-/// Whether the line is there. A plan that was written and approved brings its own.
+/// Whether the line exists. A plan that was written and approved comes with its branch.
 pub(super) fn is_open(run: &mut Run, now: Timestamp) -> bool {
     if line(run).is_some() {
         return true;
@@ -82,7 +83,7 @@ pub(super) fn is_open(run: &mut Run, now: Timestamp) -> bool {
                 Some(ChildState::Ended { status, failure }) => (status, failure),
                 Some(_) | None => (OutcomeStatus::Failed, None),
             };
-            // A plan that was merged or closed by a person is no plan to build.
+            // A plan whose pull request a person merged or closed is not built.
             let failure = failure.or_else(|| {
                 Some(Problem::new(
                     Kind::TasksFailed,
@@ -113,7 +114,7 @@ fn open(run: &mut Run, branch: BranchName, tip: CommitSha) {
     probe::begin(run);
 }
 
-/// Begins whatever the train is to do next.
+/// Decides the train's next action.
 pub(super) fn run_train(run: &mut Run) {
     let Some(request) = run.request.clone() else {
         return;
@@ -185,7 +186,7 @@ fn car_order(
     }
 }
 
-/// The line has done something.
+/// Handles the result of an action on the line.
 pub(super) fn answered(run: &mut Run, act: LineAct, answer: LineAnswer, now: Timestamp) {
     match (act, answer) {
         (LineAct::BeginLine { line, at }, LineAnswer::LineBegun) => open(run, line.branch, at),
@@ -261,7 +262,7 @@ pub(super) fn answered(run: &mut Run, act: LineAct, answer: LineAnswer, now: Tim
                 .hint("the tasks are on their own branches: `drive runs list`");
                 return leave::leave(run, OutcomeStatus::NeedsHuman, problem, now);
             }
-            // The run that follows the plan lands there, too.
+            // The amending run lands its commits there, too.
             if amending::amending_run(run).is_none() {
                 run.warnings.push(format!(
                     "`{line}` was pushed to from outside; the tasks land on top of {}",
@@ -294,12 +295,12 @@ pub(super) fn answered(run: &mut Run, act: LineAct, answer: LineAnswer, now: Tim
                 build.stage = BuildStage::Reporting;
             });
         }
-        // Answers to other acts.
+        // Results that belong to other actions.
         (_, _) => {}
     }
 }
 
-/// Counts a verification of the train.
+/// Counts a verification of the train in the tally.
 fn count(tally: &mut Tally, verdict: &Verdict, report: &Verification) {
     tally.verified += 1;
     match verdict {
@@ -311,8 +312,8 @@ fn count(tally: &mut Tally, verdict: &Verdict, report: &Verification) {
     tally.flaky += u32::from(report.stages.iter().any(is_flaky));
 }
 
-/// The line is at this commit now, with these tasks. One that was taken back meanwhile is on it, too; what
-/// its run makes next lands on top.
+/// Records that the line moved to this commit with these tasks. A task that was taken back
+/// meanwhile is on the line as well; its next commits land on top.
 fn arrived(run: &mut Run, commit: &CommitSha, tasks: Vec<TaskId>) {
     run.work.head_sha = Some(commit.clone());
     let Flow::Cruise { build } = &mut run.flow else {
@@ -355,7 +356,7 @@ fn arrived(run: &mut Run, commit: &CommitSha, tasks: Vec<TaskId>) {
     }
 }
 
-/// These tasks left the train: each gets its next attempt, or waits for a person.
+/// Handles tasks that left the train: each gets its next attempt, or waits for a person.
 fn leave(run: &mut Run, left: Vec<Left>) {
     for Left { task, head, why } in left {
         let with = match &why {
@@ -392,7 +393,7 @@ fn leave(run: &mut Run, left: Vec<Left>) {
     }
 }
 
-/// Why a tree did not pass, as a paragraph of its own.
+/// The report on a failed tree, as a paragraph of its own.
 fn report_on(run: &Run, tree: &TreeSha) -> String {
     let Flow::Cruise { build } = &run.flow else {
         return String::new();
@@ -401,7 +402,7 @@ fn report_on(run: &Run, tree: &TreeSha) -> String {
     report.map_or(String::new(), |text| format!("\n\n{text}"))
 }
 
-/// A train that nothing but a person can move is taken apart: its tasks are blocked with the reason.
+/// Takes apart a train that only a person can move: its tasks are blocked with the reason.
 pub(super) fn unblock_train(run: &mut Run) {
     let mut blocked = Vec::new();
     with_build(run, |build| {
@@ -436,8 +437,8 @@ pub(super) fn unblock_train(run: &mut Run) {
     }
 }
 
-/// Tries something again after a pause; a person is asked where that does not help. Returns whether
-/// the cruise goes on at once, without it.
+/// Retries a failed effect after a pause, or asks a person if retries do not help. Returns whether
+/// the cruise continues without it.
 pub(super) fn failed(
     run: &mut Run,
     key: &EffectKey,
@@ -452,7 +453,7 @@ pub(super) fn failed(
         build.tries += 1;
     });
     let is_enough = is_final(&problem) || before + 1 >= MOST_TRIES;
-    // What the pull request says is not worth the cruise.
+    // A failed update of the pull request does not stop the cruise.
     let is_courtesy = matches!(
         effect,
         Effect::OnForge { .. } | Effect::OpenPullRequest { .. }

@@ -1,4 +1,4 @@
-//! The end of a cruise before its time.
+//! Ends a cruise early.
 
 use super::super::super::model::{Ending, Flow, ForgeAct, OutcomeStatus, Run};
 use super::super::shutdown;
@@ -7,7 +7,7 @@ use super::texts;
 use crate::problem::Problem;
 use crate::time::Timestamp;
 
-/// Ends before its time, and says so on the pull request.
+/// Ends a cruise early, and posts that on the pull request.
 pub(super) fn leave(run: &mut Run, status: OutcomeStatus, problem: Problem, now: Timestamp) {
     let mut posts = Vec::new();
     if run.work.pull_request.is_some() && line(run).is_some() && !is_told(run) {
@@ -28,7 +28,7 @@ pub(super) fn leave(run: &mut Run, status: OutcomeStatus, problem: Problem, now:
     shutdown::abandon_with(run, status, Some(problem), posts, now);
 }
 
-/// Whether the pull request says how the cruise ended.
+/// Whether the pull request has been told how the cruise ended.
 pub(super) fn is_told(run: &Run) -> bool {
     matches!(&run.flow, Flow::Cruise { build } if build.told)
 }

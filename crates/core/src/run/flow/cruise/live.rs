@@ -3,7 +3,7 @@
 use super::super::super::model::{Child, Run};
 use super::amending;
 
-/// Its living children, but for the one that only listens.
+/// The live children of a cruise, without the one that only amends the plan.
 pub(super) fn live_tasks(run: &Run) -> impl Iterator<Item = &Child> + Clone {
     let live = run.children.iter().filter(|(_, child)| child.is_live());
     live.filter(|(id, _)| !amending::is_listener(run, id))

@@ -1,9 +1,9 @@
-//! The flow of a run that builds tasks: it has no sandbox of its own and starts a child run for each
-//! task once the tasks before it are through.
+//! The flow of a run that builds tasks. It has no sandbox of its own, and starts a child run for
+//! each task when the tasks before it are done.
 //!
-//! A root of plain runs knows nothing but its children. A cruise has a plan and a line besides: a task
-//! is through when it has landed there ([`landing`]), and at the end programs check what the plan says
-//! must be true ([`ending`]).
+//! A root without a plan only has children. A cruise also has a plan and a line: a task is done
+//! when it has landed there ([`landing`]), and at the end programs check the acceptance criteria of
+//! the plan ([`ending`]).
 
 mod advance;
 mod amending;

@@ -1,5 +1,5 @@
-//! Tasks with pull requests of their own: their runs offer a commit, hear people until it has landed, and
-//! mend what keeps it from landing.
+//! Tasks with their own pull requests: a task's run offers a commit, takes up comments until the
+//! commit has landed, and fixes what keeps it from landing.
 
 use super::super::super::model::{
     Ask, Build, Child, ChildReport, Diagnosis, Effect, Flow, Landable, LineAct, Run, RunMessage,
@@ -11,14 +11,14 @@ use crate::cruise::Car;
 use crate::cruise::train::Step;
 use crate::ids::{CommitSha, RunId, TaskId};
 
-/// Whether a run waits for the train or for a person, and no agent works for it.
+/// Whether a run waits for the train or for a person while no agent works.
 pub(super) fn is_idle(child: &Child) -> bool {
     let report = child.report.as_ref();
     report.is_some_and(|report| report.landable != Landable::NotYet)
 }
 
-/// Takes up which commits the runs of tasks offer. One that is offered no more leaves the train: somebody
-/// commented on it, pushed to it, or closed its pull request.
+/// Takes up the commits that the runs of tasks offer. A commit that is no longer offered leaves the
+/// train: somebody commented on it, pushed to it, or closed its pull request.
 pub(super) fn take(run: &mut Run) {
     let Flow::Cruise { build } = &run.flow else {
         return;
@@ -33,14 +33,14 @@ pub(super) fn take(run: &mut Run) {
             Landable::Unapproved { .. } | Landable::NotYet => None,
         };
         let change = match (&record.state, offered) {
-            // What a person merged by hand stays in the train.
+            // A commit that a person merged stays in the train.
             (TaskState::Landing { .. }, None) if child.has_succeeded() => None,
             (TaskState::Landing { .. }, None) => Some(None),
             (TaskState::Landing { head }, Some(offered)) => {
                 (*head != offered).then_some(Some(offered))
             }
             (TaskState::Building { .. }, Some(offered)) => Some(Some(offered)),
-            // It was mended after all, while it landed.
+            // The run fixed it while the older commit landed.
             (TaskState::Landed { .. }, Some(offered)) => {
                 let landed = record.landed.as_ref();
                 let is_newer = landed.is_some_and(|landed| *landed != offered);
@@ -69,7 +69,7 @@ pub(super) fn take(run: &mut Run) {
     });
 }
 
-/// A reviewed task is about to land.
+/// Queues a reviewed task for landing.
 pub(super) fn queue(build: &mut Build, task: &TaskId, head: CommitSha) {
     if let Some(record) = build.tasks.get_mut(task) {
         record.state = TaskState::Landing { head: head.clone() };
@@ -85,7 +85,7 @@ pub(super) fn queue(build: &mut Build, task: &TaskId, head: CommitSha) {
 pub(super) fn take_back(build: &mut Build, task: &TaskId, run: RunId) {
     if let Some(train) = &mut build.train {
         train.remove(task);
-        // A push that failed is not tried again: it may hold the task.
+        // A failed push is not repeated, because it may contain the task.
         let is_push = |effect: &Effect| {
             let Effect::OnLine { act } = effect else {
                 return false;
@@ -102,7 +102,7 @@ pub(super) fn take_back(build: &mut Build, task: &TaskId, run: RunId) {
     }
 }
 
-/// The last run of a task with a pull request of its own, and what it reported.
+/// The last run of a task with its own pull request, and that run's report.
 pub(super) fn last_run<'r>(
     run: &'r Run,
     build: &Build,
@@ -123,7 +123,7 @@ fn live_run(run: &Run, task: &TaskId) -> Option<RunId> {
     child.is_live().then(|| id.clone())
 }
 
-/// A commit of a task landed: its run ends, unless something came since.
+/// Reports to a task's run that its commit landed: the run ends unless something new came in.
 pub(super) fn landed(run: &mut Run, task: &TaskId, head: CommitSha) {
     if let Some(id) = live_run(run, task) {
         let ask = Ask::Landed { head };
@@ -138,12 +138,13 @@ pub(super) fn end(run: &mut Run, task: &TaskId) {
     }
 }
 
-/// A commit left the train: its run mends it, as often as a task is tried. Returns whether it does.
+/// Asks a task's run to fix a commit that left the train, as often as a task may be tried. Returns
+/// whether it was asked.
 pub(super) fn mend(run: &mut Run, task: &TaskId, head: &CommitSha, why: &str) -> bool {
     let Some(id) = live_run(run, task) else {
         return false;
     };
-    // What it offered is refused; it offers again once it is mended.
+    // The offered commit was refused; the run offers the fixed one.
     let child = run.children.get_mut(&id);
     if let Some(report) = child.and_then(|child| child.report.as_mut()) {
         report.landable = Landable::NotYet;

@@ -1,4 +1,4 @@
-//! The run that builds one task: its id, its branch and what its agent is told.
+//! The run that builds one task: its id, its branch and its briefing.
 
 use super::super::super::model::{
     BuildTerms, ChangeDone, ContractCheck, Flow, Line, LineTerms, Makes, PLAN_PATH, PerTask,
@@ -12,7 +12,7 @@ use crate::agent::answer::title_of;
 use crate::ids::{BranchName, RunId, TaskId};
 use crate::plan::{Plan, PlanTask};
 
-/// What the fixers of a plan are told that is being built.
+/// The text that tells the fixers of a plan that its tasks are being built.
 const AMENDING: &str = "\
     The plan is approved, and other agents build its tasks now, on this very branch. Change only the \
     plan; change no other file. A comment that asks for something else in the code becomes a task: \
@@ -21,45 +21,46 @@ const AMENDING: &str = "\
     blocked starts again where you change its entry: put what the comment advises into its \
     description. A task that is taken out is left out.";
 
-/// The id of the run that writes the plan. `+` is in no task id.
+/// The id of the run that writes the plan. No task id contains `+`.
 pub(super) fn planning_id(root: &RunId) -> RunId {
     tree::child_id(root, &TaskId::new("+plan"))
 }
 
-/// The run that writes the plan of this one, where there is one.
+/// The run that writes the plan of this cruise, if there is one.
 pub fn planning_run(run: &Run) -> Option<RunId> {
     let id = planning_id(&run.id);
     run.children.contains_key(&id).then_some(id)
 }
 
-/// The run that writes the plan goes on, after the pull request was opened again.
+/// Continues the run that writes the plan, after its pull request was reopened.
 pub(in crate::run::flow) fn plan_again(run: &mut Run) {
     let id = planning_id(&run.id);
     tree::revive(run, &id);
 }
 
-/// How listings call what that run works on.
+/// The planning run's task in listings.
 pub(super) fn planning_task() -> TaskId {
     TaskId::new("plan")
 }
 
-/// The id of the run that brings what was built to the base.
+/// The id of the run that merges the work into the base.
 pub(super) fn validating_id(root: &RunId) -> RunId {
     tree::child_id(root, &TaskId::new("+validate"))
 }
 
-/// The run that brings what this one built to the base, where there is one.
+/// The run that merges this cruise's work into the base, if there is one.
 pub fn validating_run(run: &Run) -> Option<RunId> {
     let id = validating_id(&run.id);
     run.children.contains_key(&id).then_some(id)
 }
 
-/// How listings call what that run works on.
+/// The validating run's task in listings.
 pub(super) fn validating_task() -> TaskId {
     TaskId::new("validate")
 }
 
-/// The run that brings what landed to the base; `None` where no pull request leads there.
+/// The request of the run that merges the landed work into the base; `None` if there is no pull
+/// request for that.
 pub(super) fn validating_request(
     run: &Run,
     line_terms: &LineTerms,
@@ -75,7 +76,7 @@ pub(super) fn validating_request(
         head: line.tip.clone(),
         pull_request: run.work.pull_request.clone()?,
         landed,
-        // One that a person brought is on no branch.
+        // A plan that a person provided is on no branch.
         drops_plan: !finish.land_plan && matches!(line_terms.plan, PlanFrom::Phase { .. }),
         reviewed: finish.review,
         contract,
@@ -96,13 +97,13 @@ pub(super) fn validating_request(
     Some(Request {
         kind: RunKind::Cruise(Box::new(terms)),
         branch: line.branch.clone(),
-        // What a person chose is for the agent that plans.
+        // The model that a person chose is for the planning agent.
         model: None,
         ..request.as_ref().clone()
     })
 }
 
-/// The id of the run that hears what people say about the plan while it is built.
+/// The id of an amending run, which takes up comments while tasks are built.
 pub(super) fn amending_id(root: &RunId, number: u32) -> RunId {
     let task = match number {
         0 | 1 => TaskId::new("+amend"),
@@ -111,13 +112,12 @@ pub(super) fn amending_id(root: &RunId, number: u32) -> RunId {
     tree::child_id(root, &task)
 }
 
-/// How listings call what that run works on.
+/// The amending run's task in listings.
 pub(super) fn amending_task() -> TaskId {
     TaskId::new("amend")
 }
 
-/// The run that hears people and lets the plan follow; `None` where the plan is on no branch, or no
-/// pull request shows it.
+/// The request of an amending run; `None` if the plan is on no branch or has no pull request.
 pub(super) fn amending_request(run: &Run, line_terms: &LineTerms) -> Option<Request> {
     let Flow::Cruise { build } = &run.flow else {
         return None;
@@ -142,13 +142,13 @@ pub(super) fn amending_request(run: &Run, line_terms: &LineTerms) -> Option<Requ
         kind: RunKind::Cruise(Box::new(terms)),
         branch: line.branch.clone(),
         task: format!("{}\n\n{AMENDING}", request.task),
-        // What a person chose is for the agent that plans.
+        // The model that a person chose is for the planning agent.
         model: None,
         ..request.as_ref().clone()
     })
 }
 
-/// The run to start for a task now, and its id.
+/// The run to start for a task now, with its id.
 pub(super) fn request_of(run: &Run, terms: &BuildTerms, task: &TaskId) -> Option<(RunId, Request)> {
     let Some(line_terms) = &terms.line else {
         let is_it = |order: &&TaskOrder| order.id == *task;
@@ -175,14 +175,15 @@ pub(super) fn request_of(run: &Run, terms: &BuildTerms, task: &TaskId) -> Option
             Some(_) => request.publish.clone(),
             None => Publish::BranchOnly,
         },
-        // What a person chose is for the agent that plans.
+        // The model that a person chose is for the planning agent.
         model: None,
         ..request.as_ref().clone()
     };
     Some((id, request))
 }
 
-/// Each attempt is a run of its own. The run of a task has no children, so the ids cannot meet.
+/// The id of an attempt. Each attempt is a run of its own. A task's run has no children, so the ids
+/// cannot clash.
 fn attempt_id(root: &RunId, task: &TaskId, earlier: usize) -> RunId {
     let first = tree::child_id(root, task);
     match earlier {
@@ -191,7 +192,7 @@ fn attempt_id(root: &RunId, task: &TaskId, earlier: usize) -> RunId {
     }
 }
 
-/// Beside the line and not below it: git keeps a branch and a folder of one name apart.
+/// The branch of a task, next to the line: git cannot have a branch `x/y` below a branch `x`.
 fn branch_of(line: &Line, task: &TaskId) -> BranchName {
     let name = format!("{}-{task}", line.branch);
     BranchName::parse(&name).unwrap_or_else(|_| line.branch.numbered(2))
@@ -199,7 +200,7 @@ fn branch_of(line: &Line, task: &TaskId) -> BranchName {
 
 fn phase_terms(terms: &LineTerms, plan: &Plan, task: &PlanTask, branch: &BranchName) -> PhaseTerms {
     let mut kept = checks_of_others(plan, task);
-    // Only people change what was agreed.
+    // Only people may change the approved plan.
     if let PlanFrom::Phase { .. } = terms.plan {
         kept.push(PLAN_PATH.to_owned());
     }
@@ -222,7 +223,7 @@ fn phase_terms(terms: &LineTerms, plan: &Plan, task: &PlanTask, branch: &BranchN
     }
 }
 
-/// The files that hold the checks of other tasks, but for those that the plan gives to this one.
+/// The files that hold the checks of other tasks, except those that the plan assigns to this task.
 fn checks_of_others(plan: &Plan, task: &PlanTask) -> Vec<String> {
     let others = plan.tasks.iter().filter(|other| other.id != task.id);
     let mut checks: Vec<String> = others

@@ -1,4 +1,4 @@
-//! The scratchpad of a cruise: what tasks that landed leave for all others.
+//! The scratchpad of a cruise: notes that landed tasks leave for all others.
 
 use super::super::super::model::PadNote;
 use crate::agent::answer::Handoff;

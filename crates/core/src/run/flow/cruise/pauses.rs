@@ -1,4 +1,4 @@
-//! Pauses of tasks whose model or machine is away: they cost time and no attempt.
+//! Pauses of tasks whose model or machine is away. A pause costs time but no attempt.
 
 use super::super::super::model::{Diagnosis, Flow, Run, TaskState, Timer};
 use super::super::outage;
@@ -7,12 +7,13 @@ use crate::ids::TaskId;
 use crate::problem::{Class, Kind, Problem};
 use crate::time::Timestamp;
 
-/// Whether nothing but time helps: the work itself did not fail.
+/// Whether only waiting helps, because the work itself did not fail.
 pub(super) fn is_away(problem: &Problem) -> bool {
     problem.class() == Class::Environment && problem.kind != Kind::AgentLoginExpired
 }
 
-/// Starts a task again after a pause; that is no attempt. Returns false where it was away too often.
+/// Restarts a task after a pause, which does not count as an attempt. Returns false after too many
+/// pauses in a row.
 pub(super) fn hold(run: &mut Run, task: &TaskId, diagnosis: &Diagnosis, now: Timestamp) -> bool {
     let Flow::Cruise { build } = &mut run.flow else {
         return false;
@@ -34,8 +35,8 @@ pub(super) fn hold(run: &mut Run, task: &TaskId, diagnosis: &Diagnosis, now: Tim
     true
 }
 
-/// Verifies nothing more for a while where the machine could not, which is nobody's fault: no task is
-/// blocked before that took hours. Anything else ends the row.
+/// Pauses verification after the machine could not verify: no task is blocked until that lasted for
+/// hours. Any other result ends the row of failures.
 pub(super) fn hold_train(run: &mut Run, away: Option<String>, now: Timestamp) {
     let Flow::Cruise { build } = &mut run.flow else {
         return;
@@ -44,7 +45,7 @@ pub(super) fn hold_train(run: &mut Run, away: Option<String>, now: Timestamp) {
         build.away = 0;
         return;
     };
-    // Others that ran at the same time say the same.
+    // Verifications that ran at the same time failed for the same reason.
     if build.away_until.is_some_and(|at| at > now) {
         return;
     }
@@ -60,7 +61,7 @@ pub(super) fn hold_train(run: &mut Run, away: Option<String>, now: Timestamp) {
     wake_held(run);
 }
 
-/// Wakes the run when the first pause ends.
+/// Sets the timer to the end of the first pause.
 fn wake_held(run: &mut Run) {
     let Flow::Cruise { build } = &run.flow else {
         return;
@@ -77,7 +78,7 @@ fn wake_held(run: &mut Run) {
     };
 }
 
-/// Lets tasks and the train go on whose pause has ended.
+/// Releases tasks and the train whose pause has ended.
 pub(super) fn release(run: &mut Run, now: Timestamp) {
     with_build(run, |build| {
         build.away_until = build.away_until.filter(|at| *at > now);
@@ -190,7 +191,7 @@ mod tests {
         let away = || Some("infra: no space left".to_owned());
         while build(&run).train.as_ref().unwrap().stopped().is_none() {
             hold_train(&mut run, away(), now);
-            // The other slot says the same, which is no other pause.
+            // The other slot reports the same outage, which is no second pause.
             hold_train(&mut run, away(), now);
             let Some(at) = run.timers.get(&Timer::Hold).copied() else {
                 break;
@@ -204,7 +205,7 @@ mod tests {
         }
         assert!(pauses >= 10, "{pauses}");
         assert!(now.as_second() > 3 * 3600, "{now}");
-        // A verification that ended ends the row.
+        // A completed verification ends the row of outages.
         let mut one = build(&run).clone();
         one.away = 5;
         run.flow = Flow::Cruise {

@@ -1,5 +1,5 @@
 //! Runs the contract on the base before anything is built: an entry that passes there already shows
-//! nothing about the work, and a guard that fails there guards nothing.
+//! nothing about the work, and a guard that fails there protects nothing.
 
 use super::super::super::model::{
     Build, BuildStage, Doubt, Effect, Flow, LineAct, OutcomeStatus, Receipt, ReceiptResult, Run,
@@ -14,13 +14,13 @@ use crate::problem::{Kind, Problem};
 use crate::time::{Timestamp, after};
 use std::time::Duration;
 
-/// Begins to build, once the contract was run on the base.
+/// Starts to build by running the contract on the base.
 pub(super) fn begin(run: &mut Run) {
     with_build(run, |build| build.stage = BuildStage::Building);
     run_on_base(run, |_| true);
 }
 
-/// Runs the entries of these tasks on the base, because they are new or changed.
+/// Runs the checks of these tasks on the base, because they are new or changed.
 pub(super) fn again(run: &mut Run, tasks: &[TaskId]) {
     with_build(run, |build| {
         build.doubts.retain(|doubt| !tasks.contains(&doubt.task));
@@ -31,7 +31,7 @@ pub(super) fn again(run: &mut Run, tasks: &[TaskId]) {
     run_on_base(run, |task| tasks.contains(task));
 }
 
-/// Nothing starts before the entries of these tasks were run on the base.
+/// Runs the checks of these tasks on the base before anything else starts.
 fn run_on_base(run: &mut Run, counts: impl Fn(&TaskId) -> bool) {
     let Some(base) = run.request.as_ref().map(|request| request.base_sha.clone()) else {
         return;
@@ -53,7 +53,7 @@ fn run_on_base(run: &mut Run, counts: impl Fn(&TaskId) -> bool) {
     });
 }
 
-/// The contract was run on the base. What shows nothing is a person's to accept.
+/// Takes the results of the contract on the base. Entries that show nothing need a person's approval.
 pub(super) fn probed(run: &mut Run, receipts: &[Receipt]) {
     let Flow::Cruise { build } = &mut run.flow else {
         return;
@@ -70,7 +70,7 @@ pub(super) fn probed(run: &mut Run, receipts: &[Receipt]) {
     }
 }
 
-/// Waits for a person, but not for ever.
+/// Waits for a person, up to a limit.
 pub(super) fn wait(run: &mut Run, patience: Duration, now: Timestamp) {
     let Flow::Cruise { build } = &run.flow else {
         return;
@@ -81,7 +81,7 @@ pub(super) fn wait(run: &mut Run, patience: Duration, now: Timestamp) {
     }
 }
 
-/// A person accepts the entries: those that pass already must only stay green.
+/// Accepts the doubtful entries for a person: those that pass already must only keep passing.
 pub(super) fn accept(run: &mut Run) {
     with_build(run, |build| {
         if build.stage != BuildStage::Probing || build.doubts.is_empty() {
@@ -90,7 +90,7 @@ pub(super) fn accept(run: &mut Run) {
         let doubts = std::mem::take(&mut build.doubts);
         for task in build.plan.iter_mut().flat_map(|plan| &mut plan.tasks) {
             for entry in &mut task.acceptance {
-                // What did not run may well fail there.
+                // A command that did not run may still fail on the base.
                 let is_it = |doubt: &Doubt| {
                     doubt.task == task.id && doubt.id == entry.id && doubt.not_run.is_none()
                 };
@@ -105,7 +105,7 @@ pub(super) fn accept(run: &mut Run) {
     });
 }
 
-/// Nobody accepted them: nothing is built, or nothing more where tasks have landed.
+/// Ends the wait for a person: nothing is built, or nothing more if tasks have landed.
 pub(super) fn give_up(run: &mut Run, now: Timestamp) {
     let Flow::Cruise { build } = &run.flow else {
         return;
@@ -137,7 +137,7 @@ fn block(build: &mut Build) {
     build.stage = BuildStage::Building;
 }
 
-/// What a person must decide before anything is built.
+/// The decision that a person must make before anything is built.
 pub(super) fn waits_for(run: &Run) -> Option<String> {
     let Flow::Cruise { build } = &run.flow else {
         return None;
@@ -170,12 +170,13 @@ fn doubts(plan: &Plan, receipts: &[Receipt]) -> Vec<Doubt> {
                 (false, ReceiptResult::Proven | ReceiptResult::Judged, _)
                 | (true, ReceiptResult::Failed, true) => None,
                 (false, ReceiptResult::Failed, true) => continue,
-                // Only a command that was tried shows that the entry is not met before the work.
+                // Only a command that ran shows that the entry is not met before the work.
                 (false, ReceiptResult::Failed | ReceiptResult::Unproven, _) => {
                     let why = found.why.as_deref().unwrap_or("its command was not tried");
                     Some(why.to_owned())
                 }
-                // A guard must hold after the work.
+                // A guard must pass after the work. Only a failure of its command on the base makes
+                // it doubtful.
                 (true, ReceiptResult::Failed, false)
                 | (
                     true,

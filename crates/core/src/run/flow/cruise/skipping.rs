@@ -1,11 +1,11 @@
-//! Leaves tasks out.
+//! Skips tasks that a person leaves out.
 
 use super::super::super::model::{Build, Flow, Run, TaskState};
 use super::super::tree;
 use super::context::with_build;
 use crate::ids::{RunId, TaskId};
 
-/// Leaves a task out. What its run made stays on its branch.
+/// Skips a task. The work of its run stays on its branch.
 pub(super) fn skip(run: &mut Run, task: &TaskId) {
     with_build(run, |build| {
         let Some(record) = build.tasks.get_mut(task).filter(|one| !one.is_through()) else {
@@ -19,8 +19,8 @@ pub(super) fn skip(run: &mut Run, task: &TaskId) {
     });
 }
 
-/// Whoever waits for a task that is left out still waits for what it waited for: they may change the
-/// same files. Returns whether that is anything new.
+/// Hands the dependencies of a skipped task to the tasks that wait for it: they may change the same
+/// files. Returns whether anything changed.
 pub(super) fn hand_down(build: &mut Build, task: &TaskId) -> bool {
     let Some(before) = build.tasks.get(task).map(|record| record.after.clone()) else {
         return false;
@@ -36,7 +36,7 @@ pub(super) fn hand_down(build: &mut Build, task: &TaskId) -> bool {
     is_changed
 }
 
-/// Stops the runs of tasks that were left out, once they have begun.
+/// Stops the runs of skipped tasks.
 pub(super) fn stop_skipped(run: &mut Run) {
     let Flow::Cruise { build } = &run.flow else {
         return;

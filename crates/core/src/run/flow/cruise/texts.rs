@@ -15,14 +15,14 @@ use crate::markdown::code;
 use crate::problem::Problem;
 use std::fmt::Write;
 
-/// How many characters of a title or a reason stand in a table.
+/// How many characters of a title or a reason a table cell shows.
 const CELL_CHARS: usize = 100;
 
 pub(super) fn title(request: &Request) -> String {
     title_of(&request.task)
 }
 
-/// The description: what is built, and how far every task is.
+/// The description of the pull request: the task, and the state of every task of the plan.
 pub(super) fn cockpit(run: &Run, request: &Request) -> String {
     let Flow::Cruise { build } = &run.flow else {
         return String::new();
@@ -84,7 +84,7 @@ fn pull_request<'r>(run: &'r Run, task: &TaskRecord) -> Option<&'r Published> {
     last.report.as_ref()?.pull_request.as_ref()
 }
 
-/// Files of one task, where there are any.
+/// Adds a line that lists the files of a task, if there are any.
 fn listed(text: &mut String, (id, what): (&TaskId, &str), files: &[String]) {
     if !files.is_empty() {
         let files: Vec<String> = files.iter().map(|file| code(file, CELL_CHARS)).collect();
@@ -93,7 +93,7 @@ fn listed(text: &mut String, (id, what): (&TaskId, &str), files: &[String]) {
     }
 }
 
-/// What waits for what, where the plan that was approved does not show it.
+/// The dependency graph, if the approved plan does not show it already.
 fn graph(run: &Run, build: &Build) -> String {
     let Some(plan) = build.plan.as_ref().filter(|plan| plan.tasks.len() > 1) else {
         return String::new();
@@ -111,7 +111,7 @@ fn graph(run: &Run, build: &Build) -> String {
     graph.map_or_else(String::new, |graph| format!("\n{graph}"))
 }
 
-/// What the runs of a task cost so far; nothing where no agent tells.
+/// The cost of a task's runs so far; `-` if no agent reports it.
 fn cost_cell(run: &Run, task: &TaskRecord) -> String {
     let runs = task.runs.iter().filter_map(|id| run.children.get(id));
     let costs: Vec<f64> = runs
@@ -124,7 +124,7 @@ fn cost_cell(run: &Run, task: &TaskRecord) -> String {
     }
 }
 
-/// The comment at the end.
+/// The closing comment.
 pub(super) fn outcome(run: &Run, failure: Option<(OutcomeStatus, &Problem)>) -> String {
     let Flow::Cruise { build } = &run.flow else {
         return String::new();
@@ -152,12 +152,12 @@ pub(super) fn outcome(run: &Run, failure: Option<(OutcomeStatus, &Problem)>) -> 
     text
 }
 
-/// Whether it is known what shows the entries of the plan.
+/// Whether results of the acceptance criteria are known.
 fn is_checked(build: &Build) -> bool {
     build.checked.is_some() || build.opinion.is_some() || !build.receipts.is_empty()
 }
 
-/// What the cruise comes to, in one sentence.
+/// The summary of the cruise, in one sentence.
 fn concluded(run: &Run, build: &Build) -> String {
     match audit(run) {
         Some(audit) => format!("{}.", audit.conclusion()),
@@ -165,7 +165,7 @@ fn concluded(run: &Run, build: &Build) -> String {
     }
 }
 
-/// What shows the entries of the tasks that landed.
+/// The results of the acceptance criteria of landed tasks.
 fn entries(build: &Build) -> String {
     let has_landed = |task: &TaskId| {
         let task = build.tasks.get(task);
@@ -179,7 +179,7 @@ fn entries(build: &Build) -> String {
     )
 }
 
-/// Why it did not come to its end, in one line.
+/// Why the cruise ended early, in one line.
 fn ended(status: OutcomeStatus, problem: &Problem) -> String {
     let what = match status {
         OutcomeStatus::Cancelled => "was stopped",
@@ -189,7 +189,7 @@ fn ended(status: OutcomeStatus, problem: &Problem) -> String {
     format!("The cruise {what}: {}.", problem.message)
 }
 
-/// How many tasks landed, and how many were left out.
+/// How many tasks landed and how many were skipped.
 pub(super) fn count(build: &Build) -> String {
     let all = build.tasks.len();
     let of = |which: fn(&TaskState) -> bool| {
@@ -205,7 +205,7 @@ pub(super) fn count(build: &Build) -> String {
     }
 }
 
-/// The tasks as the plan lists them.
+/// The tasks in the order of the plan.
 fn in_order(build: &Build) -> impl Iterator<Item = (&TaskId, &TaskRecord)> {
     let tasks = build.plan.iter().flat_map(|plan| &plan.tasks);
     tasks.filter_map(|task| build.tasks.get_key_value(&task.id))
@@ -225,7 +225,7 @@ fn state_cell(task: &TaskRecord) -> String {
     }
 }
 
-/// Text of others within one cell.
+/// Foreign text, shortened and escaped for a table cell.
 fn cell(text: &str) -> String {
     let text: String = text.chars().take(CELL_CHARS).collect();
     text.replace('|', "\\|")

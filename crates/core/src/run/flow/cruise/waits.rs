@@ -1,4 +1,4 @@
-//! Says what a cruise waits for.
+//! Determines what a cruise waits for.
 
 use super::super::super::model::{BuildStage, Child, ChildState, Run};
 use super::super::super::needs::{Need, is_of_plan};
@@ -7,12 +7,12 @@ use super::context::{has_train, is_over, is_paused, stage, terms};
 use super::live::live_tasks;
 use super::{amending, ending, probe};
 
-/// What the run waits for that only a person can provide; `None` while it works.
+/// What the run waits for and only a person can provide; `None` while it works.
 pub(in crate::run) fn waits_for(run: &Run) -> Option<String> {
     need(run).map(|need| need.reason)
 }
 
-/// The same, with what a person can do.
+/// Like `waits_for`, with the command that a person can run.
 pub(in crate::run) fn need(run: &Run) -> Option<Need> {
     if needs_budget(run) {
         let spent = run.spent_in_all();

@@ -12,8 +12,8 @@ use crate::problem::{Kind, Problem};
 
 impl PhaseFlow<'_> {
     pub(in crate::run) fn asked(&mut self, ask: Ask) {
-        // Once the last words are being said it is too late for anything but the end, and for a budget
-        // with which the run can be resumed.
+        // While the closing posts are made, only a cleanup still applies, or a budget with which
+        // the run can be resumed.
         if matches!(self.state.stage, Stage::Closing { .. }) && ask != Ask::Cleanup {
             if let Ask::Extend { budget, .. } = ask {
                 self.run.grant(budget);
@@ -38,7 +38,7 @@ impl PhaseFlow<'_> {
             Ask::Approve { by, head } => {
                 self.state.watch.grant(Approved { by, head });
                 self.active();
-                // Comments from before the approval are read before it counts.
+                // Comments that were written before the approval are read before it counts.
                 self.state.watch.fresh = false;
                 self.go_on();
             }
@@ -64,7 +64,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Whether a comment from the command line is posted or queued.
+    /// Whether a comment from the command line was posted or is queued.
     fn is_known(&self, id: &str) -> bool {
         let name = PostKey::Injected(id.to_owned()).to_string();
         let mut posts = self.run.posts.iter();
@@ -72,7 +72,7 @@ impl PhaseFlow<'_> {
             || self.state.injected.iter().any(|one| one.id == id)
     }
 
-    /// A person raises the limits; the phase continues if that is enough.
+    /// Raises the limits; the phase continues if that is enough.
     fn extend(&mut self, budget: Budget, rounds: u32) {
         self.active();
         self.state.extra_rounds = self.state.extra_rounds.saturating_add(rounds);
@@ -89,7 +89,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// A person asks: held or failed work continues, and one more round is allowed at the limit.
+    /// Continues held or failed work because a person asked for it, and allows one more round at the limit.
     fn poll_now(&mut self) {
         self.active();
         self.state.watch.backoff.reset();
@@ -106,8 +106,8 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Comments from the command line are posted first, so that everybody sees what was asked for
-    /// and the answer has a place.
+    /// Posts comments from the command line first, so that everybody sees the request and the reply
+    /// has a place.
     pub(in crate::run) fn post_injected(&mut self) {
         if self.run.work.pull_request.is_none() {
             return;
@@ -134,7 +134,7 @@ impl PhaseFlow<'_> {
             answer: ForgeAnswer::Posted { comment },
         } = result
         else {
-            // The next poll tries again.
+            // The next poll retries the post.
             self.state.injected[at].posting = false;
             return;
         };

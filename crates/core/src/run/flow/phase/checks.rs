@@ -1,5 +1,5 @@
-//! Checks of the published commit: a failure becomes a fixer round as long as that helps, and what
-//! has not ended is waited for, within a limit.
+//! Checks of the published commit: a failed check starts a fixer round, up to a limit, and the
+//! phase waits for unfinished checks, up to a timeout.
 
 use super::super::super::model::{
     DoneWhen, Makes, OutcomeStatus, PostKey, Reading, Remark, ReviewOf, Stage,
@@ -11,18 +11,18 @@ use crate::forge::checks::{Check, CheckState, Checks, Gate, named};
 use crate::problem::{Kind, Problem};
 use crate::time::after;
 
-/// On how many commits the same failure is seen before no fixer gets it any more.
+/// On how many commits the same failure may be seen before no fixer gets it any more.
 const MOST_SAME: u32 = 3;
-/// On how many commits a check fails, for whatever reason, before no fixer gets it any more.
+/// On how many commits a check may fail, for any reason, before no fixer gets it any more.
 const MOST_FAILURES: u32 = 8;
-/// The author of what a check found.
+/// The author of a check's finding.
 const CI: &str = "CI";
 
 impl PhaseFlow<'_> {
-    /// Whether the next reading reads the checks as well: a whole one does, and every one until all
-    /// have ended.
+    /// Whether the next reading includes the checks: a whole reading does, and so does every
+    /// reading until all checks have ended.
     pub(super) fn wants_checks(&self, is_whole: bool) -> bool {
-        // What a plan's branch builds is the base, and no fault of the plan.
+        // On the branch of a plan, CI builds the code of the base, so its failures are not the plan's.
         let counts = match (&self.terms.makes, self.terms.done()) {
             (Makes::Plan { .. } | Makes::Amendments { .. }, _) => false,
             (Makes::Whole { .. }, _) => true,
@@ -37,7 +37,7 @@ impl PhaseFlow<'_> {
         is_whole || known.is_none_or(|known| known.checks.iter().any(is_pending))
     }
 
-    /// Takes up the checks of the published commit. Returns whether one failed anew.
+    /// Takes up the checks of the published commit. Returns whether there is a new failure.
     pub(super) fn take_up_checks(&mut self, checks: Checks) -> bool {
         if Some(&checks.head) != self.state.pushed.as_ref() {
             return false;
@@ -77,13 +77,13 @@ impl PhaseFlow<'_> {
         news
     }
 
-    /// What the checks of the published commit say. Drive's own are left to the forge.
+    /// The combined result of the published commit's checks. Drive's own checks are left to the forge.
     fn checks_gate(&self) -> Gate {
         let known = self.state.ci.of(self.state.pushed.as_ref());
         known.map_or(Gate::Green, |known| self.state.ci.gate(known))
     }
 
-    /// Waits for checks that have not ended, within the limit. Returns whether it waits.
+    /// Waits for unfinished checks, up to the timeout. Returns whether it waits.
     pub(super) fn wait_for_checks(&mut self) -> bool {
         if self.pending_checks().is_none() {
             return false;
@@ -92,13 +92,13 @@ impl PhaseFlow<'_> {
         if after(since, self.terms.checks_timeout) <= self.now {
             return false;
         }
-        // The next reading is the one that concludes.
+        // The reading that ends the wait must be a whole one.
         self.state.watch.wants = Reading::Whole;
         self.state.stage = Stage::Watching;
         true
     }
 
-    /// The checks that have not ended, or that the base requires and nobody has reported.
+    /// Unfinished checks, and required checks that were not reported.
     pub(in crate::run) fn pending_checks(&self) -> Option<Vec<String>> {
         match self.checks_gate() {
             Gate::Pending { names } | Gate::Missing { names } => Some(names),
@@ -106,7 +106,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// What the checks have against success.
+    /// The problem if a check failed.
     pub(super) fn failed_checks(&self) -> Option<Problem> {
         let Gate::Red { names } = self.checks_gate() else {
             return None;
@@ -118,7 +118,7 @@ impl PhaseFlow<'_> {
         )))
     }
 
-    /// What the checks have against a merge.
+    /// The problem if a failed or unfinished check prevents a merge.
     pub(in crate::run) fn against_merge(&self) -> Option<Problem> {
         let pending = self.pending_checks().map(|names| {
             let message = format!(
@@ -132,7 +132,7 @@ impl PhaseFlow<'_> {
             .or_else(|| self.unread_checks())
     }
 
-    /// Checks of the commit that the token cannot read.
+    /// The problem of checks of the commit that the token cannot read.
     pub(super) fn unread_checks(&self) -> Option<Problem> {
         let why = self.state.ci.unreadable.as_ref()?;
         let message = format!("could not read the checks: {why}");
@@ -140,7 +140,7 @@ impl PhaseFlow<'_> {
         Some(problem.hint("let the token read checks and statuses, or merge it by hand"))
     }
 
-    /// Ends well, unless a check failed, or nobody can tell whether one did.
+    /// Ends successfully, unless a check failed or the checks are unreadable.
     pub(super) fn finish_checked(&mut self) {
         match self.failed_checks().or_else(|| self.unread_checks()) {
             Some(problem) => {

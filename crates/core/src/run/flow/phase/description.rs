@@ -13,18 +13,19 @@ use crate::settings::TeamMode;
 /// How often the same description is tried.
 const MOST_TRIES: u32 = 10;
 
-/// How often the same summary is tried: the work waits for it.
+/// How often the same summary is tried; the work waits for it.
 const MOST_SUMMARY_TRIES: u32 = 2;
 
 impl PhaseFlow<'_> {
-    /// The description as it should stand now.
+    /// The current text of the description.
     pub(in crate::run) fn description(&self) -> String {
         pull_request_body(self.run, &self.state, self.request, false)
     }
 
-    /// Brings the description up to date. One at a time, so that no older one comes last.
+    /// Updates the description. Only one update runs at a time, so that an older text cannot
+    /// overwrite a newer one.
     pub(in crate::run) fn describe(&mut self) {
-        // The description of a cruise is its root's.
+        // The root of a cruise writes the description.
         if self.is_describing() || self.terms.is_on_line() {
             return;
         }
@@ -41,7 +42,7 @@ impl PhaseFlow<'_> {
         self.on_forge(ForgeAct::UpdateBody { body }, None);
     }
 
-    /// The comment that sums up the reviews as it should stand now.
+    /// The post with the current summary of the reviews.
     pub(in crate::run) fn summary(&self) -> ForgeAct {
         ForgeAct::Summarize {
             body: summary_text(self.run, &self.state, self.request),
@@ -49,7 +50,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Brings the summary up to date, then goes on.
+    /// Updates the summary, then continues.
     pub(in crate::run) fn summarize(&mut self) {
         self.state.stage = Stage::PostingSummary { stopped: None };
         let summary = self.summary();
@@ -58,7 +59,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// A summary that cannot be posted costs nothing but the summary.
+    /// Handles the result of posting the summary. A failure does not stop the phase.
     pub(in crate::run) fn summary_posted(
         &mut self,
         key: &EffectKey,
@@ -67,7 +68,7 @@ impl PhaseFlow<'_> {
     ) {
         if let EffectResult::Failed { problem } = result {
             if is_lost(&problem) {
-                // Somebody deleted it. The next one is posted anew.
+                // Somebody deleted the comment; the next summary is a new post.
                 self.state.summary_comment = None;
             } else if !self.is_enough(&problem) && self.state.tries < MOST_SUMMARY_TRIES {
                 return self.try_again(key, effect, &problem);
@@ -84,7 +85,7 @@ impl PhaseFlow<'_> {
         self.close_batch();
     }
 
-    /// A description that could not be written is tried again.
+    /// Retries a description that could not be written.
     pub(in crate::run) fn describe_again(&mut self) {
         if self.state.description.failures > 0 {
             self.describe();
@@ -95,7 +96,7 @@ impl PhaseFlow<'_> {
         self.is_pending(|act| matches!(act, ForgeAct::UpdateBody { .. }))
     }
 
-    /// Whether the pull request is opened as a draft: a team's is, until its reviews are through.
+    /// Whether the pull request is opened as a draft: a team's is, until its reviews are done.
     pub(in crate::run) fn is_draft(&self) -> bool {
         match self.terms.done() {
             DoneWhen::Reviewed { .. } => self.terms.mode == TeamMode::Github,
@@ -120,10 +121,10 @@ impl PhaseFlow<'_> {
             }
         } else {
             self.state.description.failures = 0;
-            // More may have happened meanwhile.
+            // More may have changed meanwhile.
             self.describe();
         }
-        // An approval may have waited for this.
+        // An approval may have waited for the update.
         if self.state.stage == Stage::Watching {
             self.proceed();
         }

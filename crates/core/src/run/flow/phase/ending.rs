@@ -29,14 +29,14 @@ impl PhaseFlow<'_> {
         (self.state.rounds >= most).then(|| format!("fixer round limit ({most}) reached"))
     }
 
-    /// One comment says what is open and who must act.
+    /// Posts one comment that says what is open and who must act.
     pub(super) fn post_limit(&mut self) {
         let limit = self.state.limit().unwrap_or_default();
         let body = limit_comment(limit, self.run, &self.state.ledger);
         self.mark_told_by_limit();
         let mut key = format!("limit/{}/{}", self.state.rounds, self.state.extra_rounds);
         if self.run.granted.is_some() {
-            // The same rounds may meet the limit of a raised budget again.
+            // With a raised budget, the limit may be reached again at the same number of rounds.
             key = format!("{key}/{}", self.run.spent.usage.counted());
         }
         self.on_forge(ForgeAct::PostComment { body }, Some(PostKey::Step(key)));
@@ -57,8 +57,8 @@ impl PhaseFlow<'_> {
         self.stop(OutcomeStatus::NeedsHuman, problem);
     }
 
-    /// The approval that counts: of this very head, of a valid plan, with nothing left open. At a
-    /// limit a person is asked to decide, and may approve although comments wait.
+    /// The approval that counts: it is for the current head, the plan is valid, and nothing is
+    /// open. At a limit a person decides, and may approve although comments wait.
     pub(super) fn approved(&self) -> Option<Approved> {
         let waits = self.has_work();
         let is_open = waits && self.state.limit().is_none();
@@ -90,7 +90,7 @@ impl PhaseFlow<'_> {
         })
     }
 
-    /// The plan is approved: as far as a cruise goes.
+    /// Ends the phase after the plan was approved.
     pub(super) fn finish_approved(&mut self, approved: &Approved) {
         let plan_only = match self.terms.done() {
             DoneWhen::Approved(PlanApproval { plan_only, .. }) => plan_only,
@@ -117,7 +117,7 @@ impl PhaseFlow<'_> {
         self.close_with(posts, OutcomeStatus::Succeeded, None);
     }
 
-    /// Every review is through.
+    /// Ends the phase after every review is done.
     pub(super) fn finish_reviewed(&mut self) {
         let Some(head) = self.head() else {
             return self.fail(no_commit());
@@ -168,13 +168,13 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Every review is through, and nothing is in the way.
+    /// Ends the phase successfully: every review is done and nothing prevents it.
     pub(super) fn finish_well(&mut self) {
         let posts = self.review_posts(OutcomeStatus::Succeeded, None);
         self.close_with(posts, OutcomeStatus::Succeeded, None);
     }
 
-    /// The approved commit is not the head, and no review is left for the head.
+    /// Ends the phase when the approved commit is not the head and no review is left for the head.
     fn finish_unseen(&mut self, head: &CommitSha, open: &str) {
         let approved = self.state.record.last_approved();
         let approved = approved.map_or("nothing", CommitSha::short);
@@ -190,11 +190,11 @@ impl PhaseFlow<'_> {
         self.finish_with(LastWord::NeedsChanges, OutcomeStatus::Failed, problem);
     }
 
-    /// Every review is through, and something else is in the way.
+    /// Ends the phase with a problem after every review is done.
     pub(super) fn finish_with(&mut self, word: LastWord, status: OutcomeStatus, problem: Problem) {
         self.state.verdict = Some(word);
         if word == LastWord::Approved {
-            // The reviews alone do not make the commit status green.
+            // An approval by the reviews alone does not make the commit status green.
             self.state.end = Some(stopped(&problem));
         }
         let posts = self.review_posts(status, Some(&problem));
@@ -241,8 +241,8 @@ impl PhaseFlow<'_> {
         self.close_with(posts, status, Some(problem));
     }
 
-    /// Ends the phase on request. The description and the summary say so, unless they already say how
-    /// it ended.
+    /// Ends the phase on request. The description and the summary report that, unless they already
+    /// report another end.
     pub(in crate::run) fn leave_told(&mut self, problem: Problem) {
         let mut posts = Vec::new();
         if self.run.work.pull_request.is_some() {
@@ -252,7 +252,7 @@ impl PhaseFlow<'_> {
         self.leave_with(OutcomeStatus::Cancelled, Some(problem), posts);
     }
 
-    /// A resumed run may stop again and then needs a new key.
+    /// The key of the last comment. A resumed run may stop again and then needs a new key.
     fn stopped_key(&self) -> String {
         match &self.run.resumption {
             None => "stopped".to_owned(),
@@ -260,9 +260,9 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// The closing posts of a reviewed pull request: ready for review if a person can take over, a
-    /// status on the commit, the record in the description. It stays a draft where a larger budget
-    /// lets the run go on.
+    /// The closing posts of a reviewed pull request: it is marked ready for review if a person can
+    /// take over, the commit gets a status, and the description gets the record. The pull request
+    /// stays a draft if a larger budget lets the run continue.
     fn review_posts(&self, status: OutcomeStatus, failure: Option<&Problem>) -> Vec<ClosingPost> {
         let mut posts = Vec::new();
         let is_over_budget = failure.is_some_and(|why| why.kind == Kind::BudgetExceeded);
@@ -276,7 +276,7 @@ impl PhaseFlow<'_> {
                 posts.push(post(ForgeAct::MarkReady));
             }
             let description = failure.map_or("ready for human review", |why| why.message.as_str());
-            // A commit that was never pushed is nothing that a forge could mark.
+            // A commit that was never pushed does not exist on the forge.
             posts.extend(self.state.pushed.iter().map(|sha| {
                 post(ForgeAct::SetStatus {
                     sha: sha.clone(),
@@ -289,7 +289,7 @@ impl PhaseFlow<'_> {
         posts
     }
 
-    /// Takes back the good news of a commit that did not pass verification: its status turns red, the
+    /// Corrects the result of a commit that did not pass verification: its status turns red, the
     /// description names it, and the report is posted.
     pub(in crate::run) fn close_unverified(
         &mut self,
@@ -318,17 +318,17 @@ impl PhaseFlow<'_> {
         self.close_with(posts, OutcomeStatus::NeedsHuman, Some(problem));
     }
 
-    /// The description with the record, and the summary where one was posted, as they stand at the end.
+    /// The final description with the record, and the final summary if one was posted.
     pub(super) fn last_texts(&self) -> Vec<ForgeAct> {
         let body = pull_request_body(self.run, &self.state, self.request, true);
         let summary = self.state.summary_comment.map(|_| self.summary());
-        // The description of a cruise is its root's.
+        // The root of a cruise writes the description.
         let is_own = !self.terms.is_on_line();
         let description = is_own.then_some(ForgeAct::UpdateBody { body });
         description.into_iter().chain(summary).collect()
     }
 
-    /// Makes these posts, then ends like this.
+    /// Makes these posts, then ends the phase with this status.
     pub(in crate::run) fn close_with(
         &mut self,
         posts: Vec<ClosingPost>,
@@ -377,8 +377,8 @@ impl PhaseFlow<'_> {
         self.on_forge(next.act, next.key);
     }
 
-    /// Reads the pull request once more after the closing posts: somebody may have written before
-    /// them.
+    /// Polls the pull request once more after the closing posts, because somebody may have written
+    /// before them.
     fn read_last(&mut self, status: OutcomeStatus, failure: Option<Problem>) {
         self.state.stage = Stage::Closing {
             posts: Vec::new(),
@@ -394,7 +394,7 @@ impl PhaseFlow<'_> {
         self.on_forge(poll, None);
     }
 
-    /// Lists what was written before the closing posts and read by nobody.
+    /// Posts a list of the comments that were written before the closing posts and that no agent gets.
     pub(super) fn last_read(&mut self, key: &EffectKey, effect: Effect, result: EffectResult) {
         let Stage::Closing {
             status, failure, ..
@@ -427,7 +427,8 @@ impl PhaseFlow<'_> {
         self.post_next(posts, status, failure);
     }
 
-    /// A post that failed is tried again for some minutes, and does not change how the phase ends.
+    /// Handles the result of a closing post. A failed one is retried for some minutes and does not
+    /// change how the phase ends.
     pub(super) fn closing_posted(
         &mut self,
         (posts, status, failure): (Vec<ClosingPost>, OutcomeStatus, Option<Problem>),
@@ -444,7 +445,7 @@ impl PhaseFlow<'_> {
         self.post_next(posts, status, failure);
     }
 
-    /// What all reviews together say of the current commit.
+    /// The combined verdict of all reviews on the current commit.
     pub(in crate::run) fn last_word(&self) -> LastWord {
         if !self.terms.is_reviewed() {
             return LastWord::Approved;

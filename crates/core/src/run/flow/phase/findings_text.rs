@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// How many items of a list are shown; the rest is folded.
 const MOST_SHOWN: usize = 10;
 
-/// The findings that stand against a merge, each once, with the first review that has it.
+/// The findings that block a merge, each once, with the first review that reported it.
 pub(super) fn blocking_findings<'a>(
     phase: &'a Phase,
     request: &Request,
@@ -25,7 +25,7 @@ pub(super) fn blocking_findings<'a>(
     distinct(all.collect(), |(_, finding)| finding)
 }
 
-/// The findings that stand against a merge, as a list.
+/// The findings that block a merge, as a list.
 pub(super) fn open_findings(phase: &Phase, request: &Request) -> String {
     let all = blocking_findings(phase, request);
     let items = all.into_iter().map(|(review, finding)| {
@@ -38,8 +38,8 @@ pub(super) fn open_findings(phase: &Phase, request: &Request) -> String {
     folded_list(&items.collect::<Vec<_>>(), "finding")
 }
 
-/// What the last review of each domain found that existed before the change, as a list. What stands against
-/// a merge comes first: both lists together show no more than one.
+/// The findings in each domain's last review that existed before the change, as a list. Those that
+/// block a merge come first, and both lists together show no more than one.
 pub(super) fn older_findings(phase: &Phase, request: &Request) -> String {
     let room = MOST_SHOWN.saturating_sub(blocking_findings(phase, request).len());
     let reviews = &phase.record.reviews;
@@ -61,7 +61,7 @@ pub(super) fn older_findings(phase: &Phase, request: &Request) -> String {
     folded_after(&items.collect::<Vec<_>>(), "finding", room)
 }
 
-/// Where a finding is, as the beginning of a line.
+/// The place of a finding, as the beginning of a line.
 fn place(finding: &Finding) -> String {
     match (&finding.file, finding.line) {
         (Some(file), Some(line)) => format!("{}:{line}: ", plain(file)),
@@ -70,7 +70,7 @@ fn place(finding: &Finding) -> String {
     }
 }
 
-/// A list whose end is folded if it is long.
+/// A list whose end is folded if the list is long.
 pub(super) fn folded_list(items: &[String], noun: &str) -> String {
     folded_after(items, noun, MOST_SHOWN)
 }

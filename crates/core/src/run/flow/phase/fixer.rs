@@ -8,7 +8,7 @@ use crate::forge::{CommentVersion, LineOrigin};
 use crate::prompts::{BatchComment, GivenOn, Prompt};
 
 impl PhaseFlow<'_> {
-    /// The job of a fresh fixer: these findings, or these comments and the errors of the plan.
+    /// The job of a new fixer: these findings, or these comments and the errors of the plan.
     pub(super) fn fixer(
         &self,
         round: u32,
@@ -31,7 +31,7 @@ impl PhaseFlow<'_> {
         job
     }
 
-    /// All findings or comments, and the errors of the plan.
+    /// The fixer's prompt: the findings or comments, and the errors of the plan.
     fn fixer_prompt(&self, round: u32, entries: &[&Entry], findings: &[Remark]) -> String {
         let asked: Vec<Asked<'_>> = entries.iter().flat_map(|entry| asked(entry)).collect();
         let threads = asked.iter().map(|one| self.thread(one.entry));
@@ -81,7 +81,7 @@ impl PhaseFlow<'_> {
         })
     }
 
-    /// What was said before a comment in its thread. Without threads that is what it answers.
+    /// The earlier posts of a comment's thread. Without threads, the questions that the comment answers.
     fn thread(&self, entry: &Entry) -> String {
         if let Some(thread) = entry.thread {
             return self.state.threads.before(thread, entry.key.id);
@@ -97,19 +97,19 @@ impl PhaseFlow<'_> {
     }
 }
 
-/// Whether the branch has moved on since the commit that a comment was given on.
+/// Whether the comment was written on an older commit than the head.
 fn is_older(entry: &Entry, head: Option<&str>) -> bool {
     entry.commit.is_some() && entry.commit.as_deref() != head
 }
 
-/// Where a comment was written, if its line is gone or may be.
+/// The place where a comment was written, if its line is gone or may have moved.
 fn origin_to_tell<'e>(entry: &'e Entry, head: Option<&str>) -> Option<&'e LineOrigin> {
     let is_gone = entry.line.is_none() || is_older(entry, head);
     let origin = entry.origin.as_ref();
     origin.filter(|origin| is_gone || origin.first_line.is_some())
 }
 
-/// One thing that a fixer answers.
+/// One item that a fixer answers.
 struct Asked<'e> {
     id: String,
     entry: &'e Entry,
@@ -118,7 +118,7 @@ struct Asked<'e> {
     body: &'e str,
 }
 
-/// A comment, or each of the findings that it lists.
+/// The comment as one item, or each of the findings that it lists.
 fn asked(entry: &Entry) -> Vec<Asked<'_>> {
     if entry.parts.is_empty() {
         return vec![Asked {

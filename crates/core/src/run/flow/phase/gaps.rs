@@ -9,12 +9,12 @@ use crate::problem::{Kind, Problem};
 use crate::prompts::fenced;
 use std::fmt::Write;
 
-/// How many characters of an output a fixer is told.
+/// How many characters of a command's output a fixer gets.
 const OUTPUT_CHARS: usize = 2_000;
 
-/// Something that is not shown.
+/// A criterion without evidence, or a finding.
 pub(super) struct Gap<'a> {
-    /// Whether a program showed that it is not met.
+    /// Failed if a program showed that the criterion is not met.
     pub(super) result: ReceiptResult,
     subject: Subject<'a>,
     why: Option<&'a str>,
@@ -31,9 +31,9 @@ enum Subject<'a> {
     Finding(&'a AuditFinding),
 }
 
-/// Everything that stands between a commit and the level that was asked for. Of what only an agent can
-/// judge, a command that failed counts at every level that has a contract; entries without evidence
-/// and critical findings count where every entry must have evidence.
+/// Everything that keeps a commit from the requested level. A failed command counts at every level
+/// that checks the contract, even for a criterion that only an agent can judge. Entries without
+/// evidence and critical findings count only at the strict level.
 pub(super) fn gaps<'a>(whole: &'a WholeTerms, checked: &'a Checked) -> Vec<Gap<'a>> {
     let is_strict = match whole.level {
         Level::Basic => return Vec::new(),
@@ -122,7 +122,7 @@ impl Gap<'_> {
     }
 }
 
-/// Something that a program showed to be wrong, for a fixer.
+/// A failure that a program showed, as text for a fixer.
 pub(super) fn gap_text(gap: &Gap<'_>) -> String {
     let mut text = match &gap.subject {
         Subject::Entry {

@@ -1,5 +1,5 @@
-//! Hears people before anything is concluded: a whole reading first, and nobody's standing request for
-//! changes is passed over. What stands in the way is said where people look.
+//! Reads the whole pull request before a phase concludes, so that no comment and no standing
+//! request for changes is passed over. Objections are posted on the pull request.
 
 use super::super::super::model::{
     Approved, DoneWhen, Effect, EffectResult, Entry, ForgeAct, LastReading, Life, Objected,
@@ -13,19 +13,19 @@ use crate::problem::{Kind, Problem};
 use crate::time::after;
 use std::time::Duration;
 
-/// Failed readings in a row before an unwatched phase ends without its conclusion: some minutes.
+/// How many failed readings in a row end an unwatched phase without its conclusion; that takes some minutes.
 const MOST_UNHEARD: u32 = 6;
-/// How long a reading is the last word of people.
+/// How long a complete reading is recent enough for a conclusion.
 const HEARD_FOR: Duration = Duration::from_secs(10 * 60);
-/// How many replies that say what a comment waits for are under way at once.
+/// How many replies about waiting comments are posted at the same time.
 const MOST_WAITS: usize = 5;
 
 impl PhaseFlow<'_> {
-    /// Whether the last reading was a whole one of the commit that is published, complete and recent.
+    /// Whether the last reading was whole, complete, recent, and of the published commit.
     pub(super) fn is_heard(&self) -> bool {
         let watch = &self.state.watch;
         watch.last_reading.as_ref().is_some_and(|last| {
-            // An owner may have died since, and the next one come hours later.
+            // The owner may have died since the reading, and the next one may start hours later.
             let mut at = last.at.into_iter();
             let is_recent = at.any(|at| (at..=after(at, HEARD_FOR)).contains(&self.now));
             let is_whole = last.reading == Reading::Whole;
@@ -33,7 +33,7 @@ impl PhaseFlow<'_> {
         })
     }
 
-    /// Reads everything before a conclusion. Returns whether that is still to be done.
+    /// Reads everything before a conclusion. Returns whether the reading is still to be done.
     pub(super) fn hear_first(&mut self) -> bool {
         if self.run.work.pull_request.is_none() || self.is_heard() {
             self.state.watch.failed_readings = 0;
@@ -45,7 +45,7 @@ impl PhaseFlow<'_> {
         }
         self.state.watch.wants = Reading::Whole;
         self.state.stage = Stage::Polling;
-        // After a failure the next try waits for its time.
+        // After a failure, the next try waits for its timer.
         let is_failing = self.state.watch.failed_readings > 0;
         if !(is_failing && self.run.timers.contains_key(&Timer::Poll)) {
             self.poll();
@@ -53,7 +53,7 @@ impl PhaseFlow<'_> {
         true
     }
 
-    /// Takes down how complete a reading was.
+    /// Records how complete a reading was.
     pub(super) fn note_reading(
         &mut self,
         head: Option<CommitSha>,
@@ -68,7 +68,7 @@ impl PhaseFlow<'_> {
             watch.failed_readings += u32::from(was_wanted);
             return;
         }
-        // One that is still wanted is not replaced by what changed.
+        // A whole reading that is still wanted is not replaced by a reading of changes.
         let mut reading = Reading::Changes;
         if is_whole {
             reading = Reading::Whole;
@@ -86,7 +86,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Takes down that nothing could be read.
+    /// Records that the pull request could not be read.
     pub(super) fn note_unread(&mut self, problem: &Problem) {
         let watch = &mut self.state.watch;
         watch.trouble = Some(problem.to_string());
@@ -94,7 +94,7 @@ impl PhaseFlow<'_> {
         watch.failed_readings += u32::from(watch.wants == Reading::Whole);
     }
 
-    /// Nobody can tell what people wrote: a person concludes.
+    /// Ends the phase for a person to decide, because people's comments could not be read.
     fn end_unheard(&mut self) {
         let why = self.state.watch.trouble.clone().unwrap_or_default();
         let problem = Problem::new(
@@ -106,17 +106,17 @@ impl PhaseFlow<'_> {
         self.stop(OutcomeStatus::NeedsHuman, problem);
     }
 
-    /// The comments that the run has not taken up.
+    /// The comments that the run has not taken up yet.
     pub(in crate::run) fn unread(&self, comments: &[Comment]) -> Vec<Entry> {
         self.state.unread(comments)
     }
 
-    /// The request for changes that keeps drive from concluding by itself.
+    /// The request for changes that keeps drive from concluding.
     pub(in crate::run) fn objection(&self) -> Option<&Objected> {
         self.state.watch.objections.first()
     }
 
-    /// Says on the pull request who stands in the way of `--auto-approve`.
+    /// Posts whose objections prevent `--auto-approve`.
     pub(super) fn say_objections(&mut self) {
         let objections = &self.state.watch.objections;
         let Some(head) = self.head().filter(|_| !objections.is_empty()) else {
@@ -127,7 +127,7 @@ impl PhaseFlow<'_> {
         self.say(PostKey::Objection(format!("{head}/{}", by.join("/"))), body);
     }
 
-    /// Says once whose approval was given for an older commit of the branch.
+    /// Posts, once for each, whose approval was given for an older commit of the branch.
     pub(super) fn say_voided(&mut self) {
         let (DoneWhen::Approved(_), Some(head)) = (self.terms.done(), self.state.pushed.clone())
         else {
@@ -137,7 +137,7 @@ impl PhaseFlow<'_> {
         let given: Vec<&Approved> = watch.approvals.iter().chain(&watch.granted).collect();
         let is_renewed = |by: &str| given.iter().any(|one| one.by == by && one.head == head);
         let commits = &self.run.work.commits;
-        // What is not on the branch yet may be newer.
+        // A commit that is not on the branch yet may be newer.
         let is_older = |sha: &CommitSha| *sha != head && commits.iter().any(|one| one.sha == *sha);
         let void = given
             .iter()
@@ -153,7 +153,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Nobody is named whose review was taken back before it could be said.
+    /// Drops unposted comments about objections that were withdrawn meanwhile.
     pub(super) fn forget_objections(&mut self) {
         if self.state.watch.objections.is_empty() {
             let to_say = &mut self.state.watch.to_say;
@@ -161,7 +161,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Says something on the pull request once, besides the worker's own posts.
+    /// Queues a post on the pull request that is made once, besides the worker's own posts.
     pub(super) fn say(&mut self, key: PostKey, body: String) {
         if !self.state.watch.said.contains(&key) {
             self.state.watch.to_say.insert(key, body);
@@ -169,7 +169,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Posts what is to be said. What fails is tried again after the next reading.
+    /// Makes the queued posts. A failed one is retried after the next reading.
     pub(super) fn say_next(&mut self) {
         let waiting = self.state.watch.to_say.iter();
         let waiting = waiting.filter(|(key, _)| !self.is_saying(key));
@@ -187,7 +187,7 @@ impl PhaseFlow<'_> {
         })
     }
 
-    /// At a limit each further comment gets one reply that says what it waits for.
+    /// At a limit, replies once to each further comment with what it waits for.
     pub(super) fn tell_waiting(&mut self) {
         let Some(Pause::Limit { why: limit }) = self.state.pause.clone() else {
             return;
@@ -212,7 +212,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Everybody whose comment the limit's own text lists is told by it.
+    /// Marks the comments that the limit's own text lists as informed.
     pub(super) fn mark_told_by_limit(&mut self) {
         let open = self.state.ledger.open().take(MOST_LISTED);
         let open = open.map(|entry| entry.key.clone());
@@ -222,7 +222,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Something that was said besides the answers has ended.
+    /// Handles the result of a post that no step waits for.
     pub(super) fn was_said(&mut self, key: &PostKey, result: &EffectResult) {
         let is_posted = matches!(result, EffectResult::OnForge { .. });
         if !is_posted && !is_gone(result) {
@@ -242,7 +242,7 @@ impl PhaseFlow<'_> {
     }
 }
 
-/// Whether the comment that was to be answered is not there any more.
+/// Whether the comment to reply to no longer exists.
 fn is_gone(result: &EffectResult) -> bool {
     if let EffectResult::Failed { problem } = result {
         return problem.kind == Kind::CommentNotFound;

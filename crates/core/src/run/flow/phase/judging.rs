@@ -1,7 +1,7 @@
-//! A fresh agent judges what no program checks, on the very commit that goes to the base.
+//! A fresh agent judges what no program checks, on exactly the commit that goes to the base.
 //!
-//! It reads the contract, the tree and the receipts of the programs, and nothing that the authors say
-//! of their work. Its answer is bound to the commit: for another one it is asked again.
+//! The agent reads the contract, the tree and the receipts of the programs, but nothing that the authors
+//! wrote about their work. Its answer holds for that commit only: another commit is judged again.
 
 use super::super::super::model::{
     AgentJob, Checked, ContractCheck, Effect, EffectResult, HoldFor, JudgeCheck, Level, LineAct,
@@ -17,7 +17,7 @@ use crate::problem::{Kind, Problem};
 use crate::prompts::{JudgeEntry, Prompt, ShownReceipt};
 
 impl PhaseFlow<'_> {
-    /// The entries that a validator judges; none where the level does not ask for it.
+    /// The entries that a validator judges; empty at the basic level.
     fn to_judge(&self) -> &[JudgeCheck] {
         match self.terms.whole() {
             Some(whole) if whole.level != Level::Basic => &whole.judged,
@@ -25,7 +25,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Whether the head was checked by programs and is not judged yet.
+    /// Whether programs checked the head and no validator judged it yet.
     fn is_unjudged(&self) -> bool {
         let checked = self.state.whole.checked.as_ref();
         let checked = checked.filter(|one| Some(&one.commit) == self.run.work.head_sha.as_ref());
@@ -38,15 +38,15 @@ impl PhaseFlow<'_> {
         is_held && self.is_unjudged()
     }
 
-    /// Starts the validator, unless it judged this commit already. What it used up of the budget, or an
-    /// outage of its model, is waited for as with a reviewer.
+    /// Starts the validator, unless it judged this commit already. A used-up budget or an outage of
+    /// its model makes it wait as a reviewer would.
     pub(super) fn judge(&mut self) {
         let Some(head) = self.head() else {
             return self.fail(no_commit());
         };
         let checked = self.state.whole.checked.as_ref();
         if !self.to_judge().is_empty() && checked.is_none_or(|one| one.commit != head) {
-            // No program checks anything of it.
+            // No program checks anything of this contract.
             self.state.whole.checked = Some(Checked {
                 commit: head.clone(),
                 receipts: Vec::new(),
@@ -100,7 +100,7 @@ impl PhaseFlow<'_> {
         }
         let mut job = self.phase_job(&self.terms.reviewer, Role::Validator, prompt);
         job.input.ask_to_judge(self.to_judge());
-        // Authors and reviewers speak there.
+        // The pull request contains texts of authors and reviewers.
         job.input.pull_request = None;
         job.round = self.state.whole.waves + 1;
         job
@@ -128,8 +128,8 @@ impl PhaseFlow<'_> {
             .collect()
     }
 
-    /// The validator has ended. One whose model is away, or whose budget was spent, is asked later; one
-    /// that fails or gives no usable answer is asked once more.
+    /// Handles the end of the validator. If its model was away or its budget used up, it is asked
+    /// later; if it failed or gave no usable answer, it is asked once more.
     pub(super) fn validator_ended(&mut self, key: &EffectKey, result: &EffectResult) {
         let read = if let EffectResult::AgentEnded { outcome, .. } = result {
             if self.run.stop_asked {
@@ -148,7 +148,7 @@ impl PhaseFlow<'_> {
             if self.is_overtaken(problem, false) {
                 return self.take_in();
             }
-            // It is no fault of the validator.
+            // The validator was interrupted and did not fail.
             if problem.kind == Kind::AgentInterrupted {
                 return self.look_at_it_again();
             }
@@ -177,7 +177,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// What it said, or why that cannot be used.
+    /// The validator's answer, or why it cannot be used.
     fn read_answer(&self, outcome: &AgentOutcome) -> Result<ValidatorAnswer, String> {
         if let Some(problem) = outcome.problem(&self.terms.reviewer) {
             return Err(problem.to_string());
@@ -189,7 +189,7 @@ impl PhaseFlow<'_> {
         read_validation(outcome, &asked).map_err(|why| why.reason)
     }
 
-    /// Lets programs check what the validator said of this commit.
+    /// Lets programs check the validator's claims about this commit.
     fn check_claims(&mut self, answer: ValidatorAnswer) {
         let Some(head) = self.head() else {
             return self.fail(no_commit());
@@ -215,7 +215,7 @@ impl PhaseFlow<'_> {
         });
     }
 
-    /// What the programs confirm of it counts.
+    /// Takes the results of those checks and forms the opinion.
     pub(super) fn claims_checked(&mut self, key: &EffectKey, effect: Effect, result: EffectResult) {
         let Some((commit, receipts)) = self.checked(key, effect, result) else {
             return;

@@ -1,4 +1,5 @@
-//! A task with a pull request of its own: it stays open and people are heard until the cruise landed it.
+//! A task with its own pull request: the pull request stays open and comments are taken up until
+//! the cruise landed the task.
 
 use super::super::super::model::{
     ClosingPost, DoneWhen, ForgeAct, Landable, OutcomeStatus, PhaseEnd, PostKey, Reading, Remark,
@@ -12,11 +13,11 @@ use super::texts::landed_comment;
 use crate::ids::CommitSha;
 use crate::review::LastWord;
 
-/// The author of what a verification of several tasks found.
+/// The author of findings from the verification of several tasks.
 const TRAIN: &str = "verification";
 
 impl PhaseFlow<'_> {
-    /// Every review is through, and nothing is left to fix.
+    /// Waits for the task to land: every review is done, and no work is left.
     pub(super) fn wait_to_land(&mut self) {
         let head = self.head();
         if head.is_some() && self.state.landed == head {
@@ -33,7 +34,7 @@ impl PhaseFlow<'_> {
                     self.state.landable = Landable::Unapproved { head };
                 }
             }
-            // Its parent knows that a person is missing.
+            // The parent already knows that a person's approval is missing.
             Landable::Unapproved { head } if is_offered(head) && !self.may_land(head) => {}
             Landable::Ready { .. } | Landable::Unapproved { .. } | Landable::NotYet => {
                 if self.review_again() {
@@ -46,7 +47,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Whether nobody stands in the way of the commit, and whoever must approve it did.
+    /// Whether nobody objects to the commit, and a person approved it if that is required.
     fn may_land(&self, head: &CommitSha) -> bool {
         let needs_person = matches!(self.terms.done(), DoneWhen::Landed { approve: true });
         self.state.held_back().is_none() && (!needs_person || self.is_approved_by_person(head))
@@ -58,7 +59,7 @@ impl PhaseFlow<'_> {
         given.any(|one| one.head == *head)
     }
 
-    /// Tells the parent how the reviewed commit stands: it can land, or a person must decide.
+    /// Reports to the parent whether the reviewed commit can land or a person must decide.
     pub(super) fn offer_to_land(&mut self) {
         let Some(head) = self.head() else {
             return self.fail(no_commit());
@@ -79,7 +80,7 @@ impl PhaseFlow<'_> {
         self.state.watch.backoff.reset();
     }
 
-    /// Says on the pull request who or what keeps the commit from landing.
+    /// Posts on the pull request what prevents the commit from landing.
     fn say_held(&mut self, head: &CommitSha) {
         let Some(why) = self.state.held_back() else {
             return;
@@ -104,8 +105,8 @@ impl PhaseFlow<'_> {
         self.say(key, said);
     }
 
-    /// Somebody stood against the commit right before it landed: it is offered again once everything was
-    /// read and nobody does.
+    /// Handles an objection that came right before the commit landed: it is offered again after
+    /// everything was read and there are no more objections.
     pub(super) fn hear_again(&mut self, head: &CommitSha) {
         if self.head().as_ref() == Some(head) {
             self.state.landable = Landable::NotYet;
@@ -117,15 +118,15 @@ impl PhaseFlow<'_> {
         self.go_on();
     }
 
-    /// What keeps the commit from landing is a fixer's work, and people can read it.
+    /// Turns the reason why the commit cannot land into a finding for a fixer, and posts it.
     pub(super) fn mend(&mut self, head: &CommitSha, why: String) {
         if self.head().as_ref() != Some(head) {
-            // The next commit is judged by itself.
+            // The commit is outdated; the next one is judged by itself.
             self.state.landable = Landable::NotYet;
             return self.go_on();
         }
         if self.state.landable == Landable::NotYet {
-            // It is being mended.
+            // A fixer is already working on it.
             return;
         }
         let first = why.lines().next().unwrap_or_default();
@@ -146,7 +147,7 @@ impl PhaseFlow<'_> {
         self.go_on();
     }
 
-    /// Its commits are on the branch of the cruise.
+    /// Ends the phase: its commits are on the branch of the cruise.
     pub(super) fn finish_landed(&mut self) {
         self.state.end = Some(PhaseEnd::Merged);
         let body = landed_comment(self.state.landed.as_ref(), &self.state.ledger);
@@ -158,7 +159,7 @@ impl PhaseFlow<'_> {
         self.close_with(posts, OutcomeStatus::Succeeded, None);
     }
 
-    /// Whether only its parent can bring the phase forward.
+    /// Whether only the parent can advance the phase.
     pub(super) fn waits_for_parent(&self) -> bool {
         match self.terms.done() {
             DoneWhen::Asked => true,

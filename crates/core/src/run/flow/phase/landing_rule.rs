@@ -5,15 +5,15 @@ use super::texts::objected;
 use crate::forge::PrState;
 use crate::ids::CommitSha;
 
-/// Why the commit that the run of a task offers must not land, as text; `None` where it may. The run as
-/// it is now counts, not as it was when it offered the commit.
+/// Why the commit that the run of a task offers must not land, as text; `None` if it may. The
+/// current state of the run counts, not the one in which it offered the commit.
 pub fn against_landing(run: &Run, head: &CommitSha, poll: &PollResult) -> Option<String> {
     let terms = run.request.as_ref().and_then(|one| one.kind.phase_terms());
     let (Flow::Phase { phase }, Some(terms)) = (&run.flow, terms) else {
         return Some("its run has no pull request".to_owned());
     };
     match poll.state {
-        // A person decided.
+        // A person decided that.
         Some(PrState::Merged) => return None,
         Some(PrState::Closed) => return Some("its pull request was closed".to_owned()),
         Some(PrState::Open) | None => {}
@@ -42,7 +42,7 @@ pub fn against_landing(run: &Run, head: &CommitSha, poll: &PollResult) -> Option
     let needs_person = matches!(terms.done(), DoneWhen::Landed { approve: true });
     let given = poll.approvals.iter().flatten().chain(&phase.watch.granted);
     if needs_person && !given.into_iter().any(|one| one.head == *head) {
-        return Some("nobody approves the commit".to_owned());
+        return Some("no person approved the commit".to_owned());
     }
     let is_offered =
         matches!(&phase.landable, Landable::Ready { head: offered } if offered == head);

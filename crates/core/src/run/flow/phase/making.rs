@@ -1,4 +1,4 @@
-//! The first agent of a phase, and its next attempt after it failed.
+//! The first agent of a phase, and its next attempt after a failure.
 
 use super::super::super::model::{
     AgentJob, Effect, HoldFor, Makes, PLAN_PATH, RollBackCost, Round, RoundJob, RoundStep,
@@ -10,11 +10,11 @@ use crate::problem::Problem;
 use crate::prompts::Prompt;
 use std::fmt::Write;
 
-/// How often a planner that failed is started again.
+/// How often a failed planner is started again.
 const MOST_RETRIES: u32 = 2;
 
 impl PhaseFlow<'_> {
-    /// Starts the first agent, unless a plan was given.
+    /// Starts the first agent, unless a plan was provided.
     pub(in crate::run) fn make(&mut self) {
         let mut round = Round {
             number: 0,
@@ -61,7 +61,7 @@ impl PhaseFlow<'_> {
         self.start_agent(Some(sandbox), job);
     }
 
-    /// Tells an agent where the work of the attempt before it is.
+    /// Adds to the prompt where the work of the previous attempt is.
     pub(super) fn add_saved(&mut self, job: &mut AgentJob) {
         if let Some(saved) = &self.state.saved {
             let _ = write!(
@@ -82,7 +82,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Whether a planner that failed is started again. A login or a stop is for a person to change.
+    /// Whether to start a failed planner again. After a stop or an expired login, a person must act first.
     pub(super) fn plans_again(&self, ending: Option<&Ending>) -> bool {
         let is_final = match ending {
             Some(Ending::Failed { reason, .. }) => {
@@ -94,7 +94,7 @@ impl PhaseFlow<'_> {
         is_written && !is_final && self.state.counts.plans < MOST_RETRIES
     }
 
-    /// Saves what a planner left, and starts another one after a pause.
+    /// Saves the work of a failed planner, and starts another one after a pause.
     pub(super) fn plan_again(&mut self, round: Round, problem: &Problem, ending: Option<&Ending>) {
         self.state.counts.plans += 1;
         self.warn(format!("started the planner again: {problem}"));

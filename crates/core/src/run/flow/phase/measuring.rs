@@ -1,4 +1,4 @@
-//! Measures a fixer's round: the findings it touched, and its changes beyond them.
+//! Measures a fixer round: which findings it touched, and what it changed beyond them.
 
 use super::super::super::model::{
     ChangedLines, Makes, PLAN_PATH, ReviewOf, Round, RoundJob, RoundRecord, changed_tests,
@@ -8,13 +8,13 @@ use crate::ids::CommitSha;
 use crate::problem::{Kind, Problem};
 use crate::review::{Named, is_blocking, outside, resolution};
 
-/// How many reviewed commits are compared with what a round left.
+/// How many reviewed commits a round's result is compared with.
 const MOST_COMMITS: usize = 8;
 /// How many changed places of a round are listed.
 const MOST_PLACES: usize = 50;
 
 impl PhaseFlow<'_> {
-    /// The commits that a round is compared with: the one it began at, and those that were reviewed.
+    /// The commits that a round is compared with: its first commit, and the reviewed ones.
     pub(super) fn measured_since(&self, round: &Round) -> Vec<CommitSha> {
         let scope = self.terms.scope.as_ref().map(|_| self.base_sha());
         let mut commits: Vec<CommitSha> = scope.into_iter().collect();
@@ -25,7 +25,7 @@ impl PhaseFlow<'_> {
                 let before: Vec<CommitSha> = before.cloned().collect();
                 commits.extend(before);
             }
-            // People fix findings too.
+            // People's commits can fix findings too.
             RoundJob::CatchUp => {}
             RoundJob::Make | RoundJob::Adopt | RoundJob::CheckBase => return commits,
         }
@@ -38,8 +38,8 @@ impl PhaseFlow<'_> {
         commits
     }
 
-    /// What the work has against its task: a change of the files that hold its checks. Other files that
-    /// it is not about are noted.
+    /// The problem if the work changed files that hold its task's checks. Other changed files
+    /// outside the task's paths are only noted.
     pub(super) fn strayed(&mut self, changed: &[ChangedLines]) -> Option<Problem> {
         let scope = self.terms.scope.as_ref()?;
         let base = self.base_sha();
@@ -47,7 +47,7 @@ impl PhaseFlow<'_> {
         self.state.outside = scope.outside(&lines.files);
         self.state.tests = changed_tests(&lines.files);
         let touched = scope.touched(&lines.files);
-        let hint = "the files that hold the checks of a task are its reviewers', not its coder's";
+        let hint = "only reviewers may change the files with the checks of a task";
         if let Some(first) = touched.first() {
             let message = format!("it changed `{first}`, which it may not change");
             return Some(Problem::new(Kind::ChecksChanged, message).hint(hint));
@@ -59,7 +59,8 @@ impl PhaseFlow<'_> {
         })
     }
 
-    /// What a fixer of the plan changed besides, while tasks are built on the same branch.
+    /// What a fixer of the plan changed besides the plan while tasks are built on the same branch,
+    /// if anything.
     pub(super) fn is_beyond_plan(&self, round: &Round, changed: &[ChangedLines]) -> Option<String> {
         let (Makes::Amendments { .. }, RoundJob::Fix { .. }) = (&self.terms.makes, &round.job)
         else {
@@ -68,9 +69,9 @@ impl PhaseFlow<'_> {
         let mut all = changed.iter();
         let found = all.find(|one| Some(&one.since) == round.head_before.as_ref());
         let Some(lines) = found else {
-            // Nothing is measured where nothing was committed.
+            // Without a new commit there is nothing to measure.
             let is_same = round.head_before == self.run.work.head_sha;
-            return (!is_same).then(|| "what it changed cannot be read".to_owned());
+            return (!is_same).then(|| "its changes cannot be read".to_owned());
         };
         let paths = lines.files.iter();
         let mut paths = paths.flat_map(|file| [&file.old_path, &file.new_path]);
@@ -83,7 +84,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Enters which findings were touched so far, and what the round changed beyond its findings.
+    /// Records which findings were touched so far, and what the round changed beyond its findings.
     pub(super) fn measure(&mut self, round: &Round, changed: &[ChangedLines]) {
         let since = |commit: Option<&CommitSha>| {
             let mut all = changed.iter();
@@ -109,7 +110,7 @@ impl PhaseFlow<'_> {
         });
     }
 
-    /// Enters which findings of the reviews of a commit were touched until now, by whomever.
+    /// Records which findings of a commit's reviews were touched since, by anybody.
     pub(in crate::run) fn measure_since(&mut self, lines: &ChangedLines) {
         for review in &mut self.state.record.reviews {
             if review.head.as_ref() == Some(&lines.since) {
@@ -118,8 +119,8 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// The places that the findings and comments of a round name; `None` where one names none: then
-    /// nothing can be said about the others.
+    /// The places that the findings and comments of a round name. `None` if one of them names no
+    /// place: then it is unknown which changes are beyond them.
     fn named_places(&self, round: &Round) -> Option<Vec<Named>> {
         let RoundJob::Fix { batch, findings } = &round.job else {
             return None;
@@ -147,8 +148,8 @@ impl PhaseFlow<'_> {
         Some(all)
     }
 
-    /// The places of what stands against a merge in a review. Lines of another commit are not those of
-    /// the round: there the file counts.
+    /// The places of a review's blocking findings. If the review was of another commit, its line
+    /// numbers do not fit, and only the file counts.
     fn named_by_review(&self, of: &ReviewOf, round: &Round) -> Option<Vec<Named>> {
         let mut latest = self.state.record.reviews.iter().rev();
         let review = latest.find(|one| one.domain == of.domain && one.round == of.round)?;

@@ -16,15 +16,15 @@ use crate::prompts::Prompt;
 use crate::review::{LastWord, Move};
 use crate::settings::TeamMode;
 
-/// How often the branch may move while the same work is pushed.
+/// How often the branch may move while the same work is being pushed.
 const MOST_MOVES: u32 = 3;
-/// How often, while tasks land on it.
+/// The same limit while tasks land on the branch.
 const MOST_MOVES_OF_LINE: u32 = 20;
 /// How often the base is checked for conflicts before the end.
 const MOST_BASE_CHECKS: u32 = 3;
 
 impl PhaseFlow<'_> {
-    /// The branch has commits of others: they are merged, and the push is retried.
+    /// Merges other people's commits on the branch, and retries the push.
     pub(super) fn branch_moved(&mut self, round: Round) {
         let Some(branch) = self.branch() else {
             return self.fail(no_branch());
@@ -44,15 +44,16 @@ impl PhaseFlow<'_> {
         self.bring_in(round);
     }
 
-    /// The pull request shows a commit that is not ours: a person pushed while the worker was idle.
+    /// Merges the head of the pull request, which is not our commit: a person pushed while the
+    /// worker was idle.
     pub(super) fn catch_up(&mut self, head: CommitSha) {
         self.state.watch.caught = Some(head);
         self.take_in();
     }
 
-    /// Whether a person committed to the branch here while it was reviewed: then their commits are taken
-    /// in, and the new head is reviewed. Not where that happened too often. Reviewers side by side meet the
-    /// same commits.
+    /// Whether a person committed to the local branch during a review, so that their commits must
+    /// be merged and the new head reviewed. False after that happened too often. Reviewers that
+    /// work at the same time report the same commits only once.
     pub(in crate::run) fn is_overtaken(&mut self, problem: &Problem, is_known: bool) -> bool {
         let is_moved = problem.kind == Kind::BranchMoved;
         let is_bounded = is_known || self.state.counts.moves < MOST_MOVES;
@@ -62,10 +63,10 @@ impl PhaseFlow<'_> {
         is_moved && is_bounded
     }
 
-    /// Takes in what is on the branch, here and on the remote.
+    /// Merges new commits of the branch, from here and from the remote.
     pub(in crate::run) fn take_in(&mut self) {
-        // Leftovers in the sandbox must not be in the way of a merge. Without a remote the commit was
-        // made in the sandbox itself, so nothing is rolled back here.
+        // Uncommitted changes in the sandbox must not prevent the merge. Without a remote, the
+        // person committed in the sandbox itself, so nothing is rolled back here.
         self.commit(Round {
             number: self.state.rounds,
             job: RoundJob::CatchUp,
@@ -75,7 +76,7 @@ impl PhaseFlow<'_> {
         });
     }
 
-    /// Merges the remote's version of the branch in.
+    /// Merges the remote's version of the branch.
     pub(super) fn bring_in(&mut self, round: Round) {
         let Some(branch) = self.branch() else {
             return self.fail(no_branch());
@@ -130,7 +131,8 @@ impl PhaseFlow<'_> {
         self.state.stage = Stage::Merging { merge, round };
     }
 
-    /// Conflicts become a round of the fixer; ones that no agent can resolve need a person.
+    /// Handles the result of a merge. Conflicts start a round of the fixer; conflicts that no agent
+    /// can resolve need a person.
     pub(super) fn merged_in(
         &mut self,
         mut merge: Merge,
@@ -233,7 +235,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Begins a merge anew that waits for the end of a pause, once it has ended.
+    /// Restarts a merge after the pause that it waited for.
     pub(super) fn merge_again(&mut self) {
         if let (Stage::Merging { merge, .. }, None) = (&mut self.state.stage, &self.state.pause)
             && merge.step == MergeStep::Held
@@ -247,14 +249,14 @@ impl PhaseFlow<'_> {
         let waits_for_approval = matches!(self.terms.done(), DoneWhen::Approved(_));
         match (&round.job, &self.state.next) {
             (RoundJob::CheckBase, _) if is_same && waits_for_approval => self.base_checked(),
-            // Somebody commented meanwhile, or the pull request could not be read.
+            // Comments arrived meanwhile, or the pull request must be read again.
             (RoundJob::CheckBase, Move::Done)
                 if is_same && (self.has_work() || !self.is_heard()) =>
             {
                 self.state.stage = Stage::Watching;
                 self.proceed();
             }
-            // The base can still be merged.
+            // The base has no conflicts.
             (RoundJob::CheckBase, Move::Done) if is_same => match self.terms.done() {
                 DoneWhen::Merged { .. } => self.check_contract(),
                 DoneWhen::Reviewed { .. } | DoneWhen::Approved(_) => self.finish_reviewed(),
@@ -268,7 +270,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// The base can still be merged: the approval counts if it still stands.
+    /// Finishes if the approval still stands, after the base was found free of conflicts.
     fn base_checked(&mut self) {
         self.state.stage = Stage::Watching;
         match self.approved().filter(|_| self.is_heard()) {
@@ -277,8 +279,8 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// A person rewrote the branch: the phase continues from it. Fixes on the replaced commits are
-    /// gone, so their comments are dispatched again.
+    /// Continues from a branch that a person rewrote. Fixes on the replaced commits are gone, so
+    /// their comments are dispatched again.
     fn replaced(&mut self, mut round: Round) {
         if let RoundJob::Fix { batch, findings } = &mut round.job {
             for key in batch.iter() {
@@ -314,7 +316,7 @@ impl PhaseFlow<'_> {
     }
 }
 
-/// Whether an agent ended before it said that it was done.
+/// Whether an agent ended before it reported its end.
 fn is_cut_short(ending: &Ending) -> bool {
     match ending {
         Ending::Succeeded => false,

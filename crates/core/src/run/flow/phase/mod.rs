@@ -1,9 +1,9 @@
 //! The flow of a phase: one sandbox, one branch and one pull request.
 //!
-//! Two activities run in parallel. The *worker* makes, reviews and fixes, one step at a time
-//! ([`Stage`]). The *watch* polls the pull request and enters what people wrote in the ledger. A team
-//! ends with its reviews; a watched phase keeps its sandbox across agents and owners and ends with
-//! a merge, a close, an approval, the inactivity timeout or `drive cruise cleanup`.
+//! Two activities run at the same time. The *worker* makes, reviews and fixes, one step at a time
+//! ([`Stage`]). The *watch* polls the pull request and enters people's comments in the ledger. A
+//! team ends with its reviews; a watched phase keeps its sandbox across agents and owners and ends
+//! with a merge, a close, an approval, the inactivity timeout or `drive cruise cleanup`.
 
 mod asks;
 mod checks;
@@ -59,7 +59,7 @@ use crate::time::Timestamp;
 /// One step of a phase.
 pub(super) type PhaseFlow<'a> = Context<'a, Box<Phase>, PhaseTerms>;
 
-/// Begins with the names, or with what an earlier journal left.
+/// Begins with a title and a branch name, or with the facts of a phase whose journal was lost.
 pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: Timestamp) {
     let state = Box::new(Phase {
         name: match terms.makes {
@@ -118,7 +118,7 @@ pub(super) fn begin(run: &mut Run, request: &Request, terms: &PhaseTerms, now: T
     flow.put_back();
 }
 
-/// Lets the first agent make something more, which everybody reviews again.
+/// Prepares a phase for a new task: its first agent works again, and every domain reviews again.
 pub(super) fn ask_for_more(phase: &mut Phase, task: &str, first: Move) {
     phase.stage = Stage::Naming;
     phase.title = title_of(task);
@@ -188,7 +188,7 @@ impl PhaseFlow<'_> {
                 return self.injected_posted(id, result);
             }
         }
-        // The agent that was ended reports its end itself.
+        // The agent's own effect reports the agent's end.
         if let Effect::EndProcess { .. } = effect {
             return;
         }
@@ -234,7 +234,7 @@ impl PhaseFlow<'_> {
             Stage::Verifying => self.verified(result),
             Stage::Promoting => self.merged((key, effect), result),
             Stage::Landing => self.landed(result),
-            // The worker has nothing under way then.
+            // The worker has no pending effect in these stages.
             Stage::Polling | Stage::Watching => {}
         }
     }
@@ -267,7 +267,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Starts an agent and enters its job in the record.
+    /// Starts an agent and adds its job to the record.
     pub(super) fn start_agent(&mut self, sandbox: Option<SandboxId>, job: AgentJob) -> EffectKey {
         let job = Box::new(job);
         let key = self.run.decide(Effect::RunAgent {
@@ -278,7 +278,7 @@ impl PhaseFlow<'_> {
         key
     }
 
-    /// A job of this phase, which knows where the plan is.
+    /// A job of this phase, with the path of the plan and the write-protected files.
     pub(super) fn phase_job(&self, agent: &str, role: Role, prompt: String) -> AgentJob {
         let mut job = self.job(agent, role, prompt);
         if let (Access::Write, Some(scope)) = (role.access(), &self.terms.scope) {
@@ -296,7 +296,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Ends the phase because something it needs could not be done.
+    /// Ends the phase because a step that it needs failed.
     pub(super) fn fail(&mut self, problem: Problem) {
         let status = OutcomeStatus::of_problem(&problem);
         if status == OutcomeStatus::Cancelled {

@@ -1,4 +1,4 @@
-//! Chooses the next step after the worker finished one or a comment arrived.
+//! Chooses the next step after the worker finished a step or a comment arrived.
 
 use super::super::super::model::{
     DoneWhen, HoldFor, MergeStep, OutcomeStatus, Pause, PlanApproval, PlanCheck, Stage,
@@ -8,12 +8,11 @@ use super::PhaseFlow;
 use crate::problem::{Kind, Problem};
 use crate::review::{LastWord, Move};
 
-/// Polls with news after the last review of an unwatched phase, before it ends without another one.
+/// How many polls with news after the last review an unwatched phase handles before it ends.
 const MOST_LATE_ROUNDS: u32 = 10;
 
 impl PhaseFlow<'_> {
-    /// The worker finished a step: one more poll closes the batch, then it continues. Once nothing
-    /// is left to do, the poll backoff restarts.
+    /// Polls once more after the worker finished a step, then continues. The poll backoff restarts.
     pub(in crate::run) fn close_batch(&mut self) {
         self.state.watch.fresh = false;
         self.state.watch.backoff.reset();
@@ -27,8 +26,8 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// The next step: other people's commits first, then comments, then the next review, then the
-    /// end, else the watch.
+    /// Starts the next step: it merges other people's commits first, then handles comments, then
+    /// reviews, then ends; else it watches.
     pub(in crate::run) fn proceed(&mut self) {
         if self.must_poll() {
             self.state.stage = Stage::Polling;
@@ -36,7 +35,7 @@ impl PhaseFlow<'_> {
         }
         self.state.stage = Stage::Watching;
         if self.run.work.head_sha.is_none() || self.state.pushed.is_none() {
-            // The first agent's model was away, it was stopped, or the budget was spent.
+            // The first agent was stopped, its model was away, or the budget was used up.
             if self.state.pause.is_none() {
                 self.make();
             }
@@ -47,7 +46,7 @@ impl PhaseFlow<'_> {
         }
         // The next agent must see the commit that the author of a comment saw.
         let waits = self.terms.done() == DoneWhen::Asked && !self.has_work();
-        // Tasks that land are no news to a run that has nothing to do.
+        // A run without work ignores that tasks land on its branch.
         let moved = if waits {
             None
         } else {
@@ -56,7 +55,7 @@ impl PhaseFlow<'_> {
         if let Some(head) = moved.filter(|head| self.state.pushed.as_ref() != Some(head)) {
             return self.catch_up(head);
         }
-        // A stop left a commit that was never published: nobody else can see it.
+        // A stop left a commit that was never published, so nobody else can see it.
         if self.state.pushed != self.run.work.head_sha {
             return self.take_in();
         }
@@ -83,7 +82,7 @@ impl PhaseFlow<'_> {
                 None => return self.read_diff(),
             }
         }
-        // The last description must not be overtaken by an earlier one.
+        // An update under way must not overwrite the final description.
         if self.is_describing() {
             return;
         }
@@ -111,7 +110,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Ends where the parent asked for it; what is still open is for whoever comes next.
+    /// Ends the phase if the parent asked for it. Open comments are left to the next run.
     fn end_if_asked(&mut self) {
         let is_posted = self.state.injected.is_empty();
         if self.state.concludes && is_posted && !self.hear_first() {
@@ -119,7 +118,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Whether no fixer starts. A plan that fixers did not correct waits for a person's words.
+    /// Whether no fixer may start. A plan that fixers did not correct waits for a person's comment.
     fn is_barred(&self) -> bool {
         match &self.state.pause {
             Some(Pause::Limit { .. }) => true,
@@ -128,7 +127,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Whether the phase pauses for this.
+    /// Whether the phase pauses for this reason.
     pub(in crate::run) fn holds(&self, what: HoldFor) -> bool {
         match &self.state.pause {
             Some(Pause::Hold { what: held, .. }) => *held == what,
@@ -136,7 +135,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Every review is through, and nothing is left to fix.
+    /// Ends the phase once every review is done and nothing is left to fix.
     fn conclude(&mut self) {
         if self.review_again() {
             return self.proceed();
@@ -146,8 +145,8 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Whether the pull request must be read before the next step. An unwatched phase reads it once
-    /// its comments are dealt with, and does not wait for people for ever.
+    /// Whether the pull request must be polled before the next step. An unwatched phase polls after
+    /// its comments are handled, and does not wait for people.
     fn must_poll(&self) -> bool {
         if self.state.watch.fresh || self.run.work.pull_request.is_none() {
             return false;
@@ -155,7 +154,7 @@ impl PhaseFlow<'_> {
         self.terms.is_watched() || !self.has_work()
     }
 
-    /// People go on writing after the last review: somebody has to decide.
+    /// Ends the phase because new comments kept arriving after the last review, so a person has to decide.
     fn stop_late(&mut self) {
         let message =
             format!("new comments came after each of the last {MOST_LATE_ROUNDS} fixer rounds");
@@ -173,14 +172,14 @@ impl PhaseFlow<'_> {
             || matches!(self.state.plan, PlanCheck::Invalid { .. })
     }
 
-    /// Whether the phase waits at a limit: for a person who watches it, or for its parent. Another one
-    /// ends there and is resumed with more, so that the person who started it gets an answer.
+    /// Whether the phase waits at a limit, for a person who watches it or for its parent. Other
+    /// phases end there and can be resumed with a larger limit, so that the command returns.
     pub(in crate::run) fn waits_at_limits(&self) -> bool {
         self.terms.is_watched() || self.run.parent().is_some()
     }
 
-    /// A limit keeps the next agent from starting; a merge under way waits for it. Only people who watch
-    /// the pull request are told there.
+    /// Pauses at a limit that keeps the next agent from starting; a merge in progress waits as
+    /// well. Only a watched pull request gets a comment about it.
     pub(in crate::run) fn limit_hit(&mut self, limit: String) {
         if !self.waits_at_limits() {
             return self.stop_over_budget();

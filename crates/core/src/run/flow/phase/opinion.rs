@@ -1,7 +1,7 @@
 //! Checks a validator's answer with programs.
 //!
-//! A validator that says "implemented" must name a file that is there; one that says "missing" must
-//! give a command that fails. Everything else is an entry without evidence.
+//! A validator that answers "implemented" must name an existing file; one that answers "missing"
+//! must give a command that fails. Any other entry has no evidence.
 
 use super::super::super::model::{
     AuditFinding, Confirmed, ContractCheck, JudgeCheck, JudgedEntry, Opinion, Receipt,
@@ -11,28 +11,28 @@ use crate::agent::answer::{Cited, EntryClaim, ProofCommand, Standing, ValidatorA
 use crate::ids::TaskId;
 use crate::markdown::code;
 
-/// The most files that are looked for, and the most commands that are run.
+/// The maximum numbers of files to look for and of commands to run.
 const MOST_FILES: usize = 200;
 const MOST_COMMANDS: usize = 50;
-/// How a shell says that it could not run a command.
+/// Exit codes of a shell that could not run a command.
 const NOT_RUN: [i32; 2] = [126, 127];
-/// How many characters of a file's name are told.
+/// How many characters of a file name a text shows.
 const NAME_CHARS: usize = 100;
-/// The task and the entry of a check that belongs to a finding. `+` is in no task id.
+/// The task id of checks that belong to findings. No task id of a plan contains `+`.
 const FINDINGS: &str = "+findings";
 
-/// What a check is about.
+/// The subject of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Probe {
-    /// Whether a file is there, with this line where one is named.
+    /// Whether a file exists and has this line, if a line is named.
     Place(Cited),
-    /// The command for an entry, by its place.
+    /// The command for the entry with this index.
     Entry(usize),
-    /// The command for a finding, by its place.
+    /// The command for the finding with this index.
     Finding(usize),
 }
 
-/// What programs must check of an answer: that the files it names are there, and its commands.
+/// The checks of an answer: that the files it names exist, and its commands.
 pub(super) fn probes(answer: &ValidatorAnswer) -> Vec<(Probe, ContractCheck)> {
     let mut probes: Vec<(Probe, ContractCheck)> = Vec::new();
     for claim in &answer.entries {
@@ -76,8 +76,8 @@ fn named(place: &Cited) -> String {
     }
 }
 
-/// Ends with 0 where the file is there and has the line. A link is no evidence: it can lead out of the
-/// tree.
+/// A command that exits with 0 if the file exists and has the line. A symbolic link is no evidence:
+/// it can lead out of the tree.
 fn is_there(place: &Cited) -> Vec<String> {
     const SCRIPT: &str = r#"cd "$(pwd -P)" && folder=$(dirname "./$1") &&
         test "$(cd "$folder" && pwd -L)" = "$(cd "$folder" && pwd -P)" &&
@@ -100,7 +100,7 @@ fn check((task, id): (&str, &str), proof: &ProofCommand) -> ContractCheck {
     }
 }
 
-/// Whether a path can only be one of a file in the tree.
+/// Whether a path stays inside the tree.
 fn is_inside(path: &str) -> bool {
     let is_relative = !path.starts_with(['/', '\\', '~']);
     let mut parts = path.split(['/', '\\']);
@@ -109,7 +109,7 @@ fn is_inside(path: &str) -> bool {
         && parts.all(|part| part != ".." && !part.eq_ignore_ascii_case(".git"))
 }
 
-/// What an answer comes to with these receipts, which are in the order of its probes.
+/// The opinion that follows from an answer and these receipts, which are in the order of its probes.
 pub(super) fn opinion(
     asked: &[JudgeCheck],
     answer: &ValidatorAnswer,
@@ -158,13 +158,13 @@ pub(super) fn opinion(
     }
 }
 
-/// Whether a command ran to its end, and not as expected. One that could not be run shows nothing.
+/// Whether a command ran to its end and failed. A command that could not run shows nothing.
 fn has_failed(receipt: &Receipt) -> bool {
     let is_run = receipt.exit.is_some_and(|exit| !NOT_RUN.contains(&exit));
     receipt.result == ReceiptResult::Failed && is_run
 }
 
-/// What the programs found.
+/// The receipts of the checks, with their subjects.
 struct Found<'a> {
     receipts: Vec<(&'a Probe, &'a Receipt)>,
 }
@@ -208,7 +208,7 @@ impl Found<'_> {
         receipt.is_some_and(|receipt| receipt.result == ReceiptResult::Proven)
     }
 
-    /// An entry that is said to be met.
+    /// The result of an entry that the validator calls met.
     fn met(
         &self,
         claim: &EntryClaim,
@@ -235,7 +235,7 @@ impl Found<'_> {
     }
 }
 
-/// An entry that is said not to be met: it is not where a command shows it.
+/// The result of an entry that the validator calls unmet: it counts as failed only if a command shows that.
 fn unmet(
     status: Standing,
     has_command: bool,
@@ -283,7 +283,7 @@ mod tests {
         ASKED.iter().map(one).collect()
     }
 
-    /// Runs the checks of an answer; a file is there and a command passes if `passes` says so.
+    /// Forms the opinion of an answer whose files and commands succeed if `passes` returns true.
     fn judged(answer: &str, passes: impl Fn(&[String]) -> Option<bool>) -> Opinion {
         let answer = read_validation(answer, &ASKED).unwrap();
         let receipts: Vec<Receipt> = probes(&answer)

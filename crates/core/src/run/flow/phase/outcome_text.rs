@@ -1,5 +1,5 @@
-//! One-line outcome of a change, for the description and the summary. It approves nothing that the
-//! commit status does not.
+//! One-line outcome of a change, for the description and the summary. It never claims more approval
+//! than the commit status does.
 
 use super::super::super::model::{DoneWhen, Phase, PhaseEnd, Request, Run};
 use super::super::public_text::public;
@@ -12,8 +12,8 @@ use crate::verify::Overall;
 /// The longest reason, in characters.
 const REASON_CHARS: usize = 1_000;
 
-/// The line that a description begins with. Until the phase ends it says no more than that, so that a
-/// review does not edit the description.
+/// The first line of the description. Until the phase ends it stays the same, so that reviews do
+/// not edit the description.
 pub(super) fn description_outcome(run: &Run, phase: &Phase, request: &Request) -> String {
     if phase.end.is_none() && phase.verdict.is_none() {
         let terms = request.kind.phase_terms();
@@ -25,7 +25,7 @@ pub(super) fn description_outcome(run: &Run, phase: &Phase, request: &Request) -
     outcome_text(run, phase, request)
 }
 
-/// The line that the summary begins with.
+/// The first line of the summary.
 pub(super) fn outcome_text(run: &Run, phase: &Phase, request: &Request) -> String {
     let Some(end) = &phase.end else {
         return standing(run, phase, request);
@@ -71,7 +71,7 @@ fn unverified(phase: &Phase, why: &str, run: &Run) -> String {
     )
 }
 
-/// What the reviews say of the head.
+/// The reviews' combined verdict on the head, as text.
 fn standing(run: &Run, phase: &Phase, request: &Request) -> String {
     let Some(head) = run.work.head_sha.as_ref() else {
         return "In review: nothing is committed yet.".to_owned();
@@ -113,7 +113,7 @@ fn standing(run: &Run, phase: &Phase, request: &Request) -> String {
     }
 }
 
-/// How many domains approved the head.
+/// How many domains approved the head, as text.
 fn reviews(run: &Run, phase: &Phase, request: &Request) -> String {
     let terms = request.kind.phase_terms();
     let domains = terms.map_or(Vec::new(), |terms| terms.review_plan().domains);

@@ -13,10 +13,10 @@ use std::fmt::Write;
 /// The longest line of other people's text in a table.
 const CELL_CHARS: usize = 120;
 
-/// The longest argument of a command line that is shown whole.
+/// The longest argument of a command line that is shown in full.
 const ARGUMENT_CHARS: usize = 80;
 
-/// The record as people read it; `None` where none is published.
+/// The record as Markdown; `None` if it is not published.
 pub(super) fn record_text(record: &Record, run: &Run, detail: RecordDetail) -> Option<String> {
     match detail {
         RecordDetail::None => None,
@@ -32,7 +32,8 @@ pub(super) fn record_text(record: &Record, run: &Run, detail: RecordDetail) -> O
     }
 }
 
-/// An argument that is a text, not a name or a number, is a prompt or holds one.
+/// Replaces an argument that is or contains a prompt by its length. Arguments with line breaks, and
+/// long ones with spaces, count as prompts.
 fn without_prompt(argument: &str) -> String {
     let count = argument.chars().count();
     let is_text = argument.contains('\n')
@@ -73,7 +74,7 @@ fn whole_record(record: &Record, run: &Run, shown: impl Fn(&str) -> String) -> S
     text
 }
 
-/// Time, tokens and cost of each role together.
+/// Adds the time, tokens and cost of each role.
 fn tell_roles(record: &Record, text: &mut String) {
     let mut roles: Vec<Role> = record.jobs.iter().map(|job| job.role).collect();
     roles.sort_unstable_by_key(|role| role.to_string());
@@ -153,7 +154,7 @@ fn tell_reviews(record: &Record, text: &mut String) {
     }
 }
 
-/// How many findings of a review were touched afterwards.
+/// How many findings of a review were resolved, as text.
 fn resolved(review: &ReviewRecord) -> String {
     match review.resolution {
         Some(Resolution { findings, resolved }) if findings > 0 => {
@@ -204,7 +205,7 @@ fn tell_remarks(record: &Record, text: &mut String) {
     }
 }
 
-/// The places that fixers changed beyond their findings, one line for each.
+/// The changed places beyond the fixers' findings, one line for each.
 pub(super) fn outside_lines(record: &Record) -> Vec<String> {
     let mut lines = Vec::new();
     for round in &record.rounds {
@@ -285,7 +286,7 @@ fn tokens(usage: Usage) -> String {
         .map_or("unknown".to_owned(), |tokens| tokens.to_string())
 }
 
-/// Other people's text as one short line that breaks no table, code span or block.
+/// Foreign text as one short line that breaks no table, code span or block.
 pub(super) fn cell(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let plain: String = line

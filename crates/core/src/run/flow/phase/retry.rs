@@ -9,13 +9,13 @@ use crate::ids::EffectKey;
 use crate::problem::{Kind, Problem};
 use crate::time::after;
 
-/// How often something a phase cannot do without is tried, while no pull request is open.
+/// How often a necessary effect is tried while no pull request is open.
 const MOST_TRIES: u32 = 10;
-/// The limit for an unwatched phase, where only the person who started it waits.
+/// The same limit for an unwatched phase, where only the person who started it waits.
 const MOST_TRIES_UNWATCHED: u32 = 3;
 
 impl PhaseFlow<'_> {
-    /// Tries something again after a pause, under the same idempotency key.
+    /// Retries a failed effect after a pause, under the same idempotency key.
     pub(in crate::run) fn try_again(
         &mut self,
         key: &EffectKey,
@@ -32,7 +32,7 @@ impl PhaseFlow<'_> {
         self.run.timers.insert(Timer::Retry, at);
     }
 
-    /// The same for what the phase cannot do without.
+    /// Like `try_again`, for an effect that the phase needs: it fails after too many tries.
     pub(in crate::run) fn try_again_or_fail(
         &mut self,
         key: &EffectKey,
@@ -47,15 +47,15 @@ impl PhaseFlow<'_> {
         self.try_again(key, effect, &problem);
     }
 
-    /// Whether to stop retrying: a retry cannot help, or an unwatched phase used up its retries or has
-    /// no branch any more. A watched phase retries until the inactivity timeout.
+    /// Whether to stop retrying: a retry cannot help, or the phase is unwatched and used up its
+    /// retries or lost its branch. A watched phase retries until the inactivity timeout.
     pub(in crate::run) fn is_enough(&self, problem: &Problem) -> bool {
         let is_deleted = problem.kind == Kind::BranchDeleted;
         let is_impatient = is_deleted || self.state.tries >= MOST_TRIES_UNWATCHED;
         is_final(problem) || (is_impatient && !self.terms.is_watched())
     }
 
-    /// A person asks: what waits for its next try gets it now.
+    /// Retries a failed effect now, because a person asked for it.
     pub(in crate::run) fn try_now(&mut self) {
         if let Some(retry) = self.state.retry.take() {
             self.run.timers.remove(&Timer::Retry);
@@ -64,8 +64,8 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Pauses reviews where the reviewer's model is away, so that it costs time and no verdict.
-    /// Returns whether it does.
+    /// Pauses reviews if the reviewer's model is away, so that the outage costs time and no
+    /// verdict. Returns whether it does.
     pub(in crate::run) fn hold_for_outage(&mut self, agent: &str, outcome: &AgentOutcome) -> bool {
         let problem = outcome.problem(agent);
         match problem.filter(|_| self.is_held_outage(&outcome.ending)) {
@@ -87,7 +87,7 @@ impl PhaseFlow<'_> {
         is_patient && is_soon && outage::is_outage(ending)
     }
 
-    /// Starts no agent until a pause has ended.
+    /// Starts a pause in which no agent is started.
     pub(in crate::run) fn hold(&mut self, what: HoldFor, why: String, ending: Option<&Ending>) {
         let until = outage::held_until(self.state.counts.failures, ending, self.now);
         self.state.counts.failures += 1;

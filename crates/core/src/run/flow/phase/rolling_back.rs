@@ -1,4 +1,4 @@
-//! Rolls a sandbox back to its last commit: the work is saved, and its comments wait again.
+//! Rolls a sandbox back to its last commit: its uncommitted work is saved, and its comments wait again.
 
 use super::super::super::model::{
     Answer, Effect, FixerResult, Life, MOST_TRIES, RollBackCost, Round, RoundJob, RoundStep, Stage,
@@ -7,7 +7,7 @@ use super::PhaseFlow;
 use crate::sandbox::KeptWork;
 
 impl PhaseFlow<'_> {
-    /// Saves uncommitted changes of the sandbox, and resets it to the last commit.
+    /// Saves uncommitted changes of the sandbox, and resets the sandbox to the last commit.
     pub(in crate::run) fn roll_back(&mut self, mut round: Round, why: String, cost: RollBackCost) {
         let to = round.head_before.clone();
         round.step = RoundStep::RollBack { why, cost };
@@ -18,7 +18,7 @@ impl PhaseFlow<'_> {
         });
     }
 
-    /// A comment that outlived all its tries is given back to its author.
+    /// Gives the comments of the round back. A comment that used up its tries gets a reply instead.
     pub(super) fn rolled_back(&mut self, mut round: Round, kept: Option<KeptWork>) {
         let RoundStep::RollBack { why, cost } = round.step.clone() else {
             return;
@@ -30,7 +30,7 @@ impl PhaseFlow<'_> {
                 "{note}. The unfinished work is saved as `{}`.",
                 kept.reference
             );
-            // Only an agent that retries the same work is told of it.
+            // Only an agent that retries the same work is told where the saved work is.
             if costs_time {
                 self.state.saved = Some(kept.sha.clone());
             }
@@ -54,7 +54,7 @@ impl PhaseFlow<'_> {
                 self.record_answer(key, &answer);
                 Life::Pushed { answer }
             } else {
-                // An agent that left nothing has not taken over the work that was saved before it.
+                // An agent that left nothing did not take over the work that was saved before.
                 if let Some(kept) = &kept {
                     self.state.saved = Some(kept.sha.clone());
                 }
@@ -82,7 +82,7 @@ impl PhaseFlow<'_> {
         self.next_reply(round);
     }
 
-    /// The sandbox is at the last commit again, and the round can begin.
+    /// Continues with the round, after the sandbox was reset to the last commit.
     fn tidied(&mut self, round: Round) {
         match round.job {
             RoundJob::Make => {

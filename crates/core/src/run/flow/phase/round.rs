@@ -20,7 +20,7 @@ use crate::plan::{Plan, PlanErrors};
 use crate::problem::{Class, Kind, Problem};
 use crate::review::Move;
 
-/// How many comments one fixer gets at once; the rest waits for the next round.
+/// How many comments one fixer gets at once; the others wait for the next round.
 const MOST_IN_BATCH: usize = 50;
 
 impl PhaseFlow<'_> {
@@ -55,7 +55,7 @@ impl PhaseFlow<'_> {
 
     pub(in crate::run) fn at(&mut self, round: Round) {
         let round = Box::new(round);
-        // What it makes is offered anew.
+        // The fixed commit will be offered again.
         self.state.landable = Landable::NotYet;
         self.state.stage = Stage::Working { round };
     }
@@ -138,7 +138,8 @@ impl PhaseFlow<'_> {
         self.commit(round);
     }
 
-    /// What it said is for people; the note of a task's agent is for other agents.
+    /// Records what the first agent reported. Its summary is for people; a task's handoff is for
+    /// other agents.
     fn agent_made(&mut self, outcome: &AgentOutcome) {
         if self.terms.scope.is_none() {
             self.state.summary.clone_from(&outcome.summary);
@@ -148,9 +149,9 @@ impl PhaseFlow<'_> {
         self.state.summary = without_handoff(&outcome.summary).to_owned();
     }
 
-    /// Half-done work must not go into the next commit: it is saved, and the sandbox goes back to the
-    /// last commit. An outage of the model costs time and a spent budget waits for more; a failure of
-    /// the work costs a try.
+    /// Handles a failed agent. Unfinished work must not go into the next commit: it is saved, and
+    /// the sandbox is reset to the last commit. An outage of the model only costs time, and a
+    /// used-up budget waits for more; a failure of the work costs a try.
     fn agent_failed(&mut self, round: Round, problem: &Problem, ending: Option<&Ending>) {
         let is_limit = ending.is_some_and(Ending::is_over_budget);
         let is_outage = is_limit || ending.is_some_and(|ending| self.is_held_outage(ending));
@@ -215,7 +216,7 @@ impl PhaseFlow<'_> {
         self.check(round);
     }
 
-    /// Checks the plan, where the phase makes one, and publishes.
+    /// Checks the plan, if the phase makes one, and publishes.
     pub(in crate::run) fn check(&mut self, mut round: Round) {
         match self.terms.makes {
             Makes::Change { .. } | Makes::Whole { .. } => self.publish(round),
@@ -246,7 +247,7 @@ impl PhaseFlow<'_> {
         self.publish(round);
     }
 
-    /// Pushes what is not published yet.
+    /// Publishes the commits that are not pushed yet.
     fn publish(&mut self, round: Round) {
         let head_sha = self.run.work.head_sha.clone();
         if self.terms.is_on_line() && self.state.pushed != head_sha {
@@ -310,7 +311,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// The pull request is open: from now on people can comment.
+    /// Continues after the pull request was opened: people can comment from now on.
     fn opened(&mut self, round: Round) {
         self.state.watch.fresh = false;
         self.active();
@@ -327,7 +328,7 @@ impl PhaseFlow<'_> {
         self.close_batch();
     }
 
-    /// Whether a team gives up on what this round was to fix.
+    /// Whether a team gives up on the comments of this round.
     fn is_given_up(&self, round: &Round, problem: &Problem) -> bool {
         let is_fixer = matches!(round.job, RoundJob::Fix { .. });
         let is_stop = problem.class() == Class::Interrupted;
@@ -353,7 +354,7 @@ impl PhaseFlow<'_> {
                     self.fail(problem)
                 }
             }
-            // A person must rewrite the commits or allow them. Whoever watches sees the wait.
+            // A person must rewrite or allow the commits. A watched phase waits for that.
             RoundStep::Push if is_unpushed(problem.kind) => {
                 if self.terms.is_watched() {
                     self.try_again(key, effect, &problem);
@@ -361,12 +362,12 @@ impl PhaseFlow<'_> {
                     self.stop(OutcomeStatus::NeedsHuman, problem);
                 }
             }
-            // One comment that cannot be committed does not end a team.
+            // A comment whose fix cannot be committed does not end a team.
             RoundStep::Commit if self.is_given_up(&round, &problem) => {
                 self.state.tries = 0;
                 self.agent_failed(round, &problem, None);
             }
-            // With half-done work in the sandbox nothing more may be committed.
+            // Nothing may be committed on top of unfinished work.
             RoundStep::RollBack { .. } if self.is_enough(&problem) => {
                 self.stop(OutcomeStatus::NeedsHuman, problem);
             }

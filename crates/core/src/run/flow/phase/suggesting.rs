@@ -1,5 +1,5 @@
-//! Suggestions of people are made as they stand, without an agent. One that does not fit what stands
-//! in the file goes to a fixer like any other comment.
+//! Applies people's suggestions unchanged, without an agent. A suggestion that does not fit the
+//! file goes to a fixer like any other comment.
 
 use super::super::super::model::{Effect, Entry, Life, Round, RoundJob, RoundStep, Stage};
 use super::PhaseFlow;
@@ -53,7 +53,7 @@ impl PhaseFlow<'_> {
         true
     }
 
-    /// The file was read: the suggestions are made in it.
+    /// Applies the suggestions to the text of the file.
     pub(super) fn apply_to(&mut self, round: Round, text: Option<&str>) {
         let RoundStep::Apply { path, edits } = &round.step else {
             return;
@@ -70,7 +70,7 @@ impl PhaseFlow<'_> {
         self.at(round);
     }
 
-    /// A fixer gets what could not be made as it stands: it was tried once.
+    /// Leaves the suggestions to a fixer, because they could not be applied; that counts as one try.
     pub(super) fn leave_to_fixer(&mut self, round: Round) {
         let RoundJob::Fix { batch, .. } = round.job else {
             return;
@@ -83,7 +83,7 @@ impl PhaseFlow<'_> {
     }
 }
 
-/// What a comment suggests that nobody tried to make yet.
+/// The suggestion in a comment, if the comment has one and nobody tried to apply it yet.
 fn suggestion(
     entry: &Entry,
     head: Option<&CommitSha>,

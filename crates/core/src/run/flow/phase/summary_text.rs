@@ -10,11 +10,11 @@ use crate::forge::text::{BODY_CHARS, fit};
 use crate::review::{Domain, verdict_title};
 use std::fmt::Write;
 
-/// Room for what a forge adds to the text.
+/// Room for marks that a forge adds to the text.
 const MARKS_ROOM: usize = 2_000;
 
-/// What the reviews came to so far, in one comment: the verdict and its commit, a row for each domain,
-/// the open findings, and what it cost.
+/// The results of the reviews so far in one comment: the verdict and its commit, a row for each
+/// domain, the open findings, and the cost.
 pub(super) fn summary_text(run: &Run, phase: &Phase, request: &Request) -> String {
     let domains = request.kind.phase_terms();
     let domains = domains.map_or(Vec::new(), |terms| terms.review_plan().domains);

@@ -33,13 +33,13 @@ use std::time::Duration;
 
 /// How many comments are listed by name.
 pub(super) const MOST_LISTED: usize = 20;
-/// How much of the description the plan may take.
+/// How many characters of the description the plan may take.
 const PLAN_CHARS: usize = 30_000;
-/// The least room that the record needs to be worth showing.
+/// The minimum number of characters for which the record is shown.
 const LEAST_RECORD: usize = 500;
 /// The longest reason in a comment, in characters.
 const REASON_CHARS: usize = 1_000;
-/// Room for the marks around the own part.
+/// Room for the marks around drive's own part.
 const MARKS_ROOM: usize = 1_000;
 
 /// The message of the planner's commit.
@@ -50,11 +50,11 @@ pub(super) fn plan_message(title: &str, task: &str) -> String {
 /// The message of a commit of uncommitted changes that were found in the sandbox.
 pub(super) const LEFT_MESSAGE: &str = "Save uncommitted changes of the sandbox";
 
-/// The message of the commit that takes the plan's file out.
+/// The message of the commit that removes the plan's file.
 pub(super) const DROPPED_MESSAGE: &str = "Remove the plan before the merge";
 
-/// The message of a fixer's commit. It names the comments that the fixer says it is for; one that
-/// the fixer did not speak of was given to it and no more.
+/// The message of a fixer's commit. It names the comments that the fixer reports as fixed; a
+/// comment without an answer was only given to the fixer.
 pub(super) fn fix_message<'a>(
     round: u32,
     entries: impl Iterator<Item = &'a Entry>,
@@ -105,12 +105,12 @@ pub(super) fn timed_out(after: Duration) -> String {
     format!("Cruise-control session timed out after {span} of inactivity")
 }
 
-/// A comment from the command line as it is posted.
+/// The posted form of a comment from the command line.
 pub(super) fn injected_body(author: &str, text: &str) -> String {
     format!("From the command line, by {}:\n\n{text}", plain(author))
 }
 
-/// One comment for a limit: what is open, and who must act.
+/// The comment about a reached limit: what is open, and who must act.
 pub(super) fn limit_comment(limit: &str, run: &Run, ledger: &Ledger) -> String {
     let open = open_comments(ledger);
     let command = run.extend_command();
@@ -120,7 +120,7 @@ pub(super) fn limit_comment(limit: &str, run: &Run, ledger: &Ledger) -> String {
     )
 }
 
-/// A failed check, for a fixer.
+/// A failed check, as text for a fixer.
 pub(super) fn check_text(check: &Check) -> String {
     let mut text = format!("Check `{}` failed", check.name);
     let failure = check.failure.as_ref();
@@ -143,7 +143,7 @@ pub(super) fn check_text(check: &Check) -> String {
     text
 }
 
-/// Said once no fixer gets a failure any more.
+/// The comment posted when no fixer gets a failure any more.
 pub(super) fn same_failure(check: &Check, commits: u32) -> String {
     let name = code(&check.name, REASON_CHARS);
     let why = if commits > 1 {
@@ -170,7 +170,7 @@ pub(super) fn waits_reply(to: &Entry, limit: &str, run: &Run) -> String {
     }
 }
 
-/// Who keeps `--auto-approve` from approving.
+/// The comment that names whose objections prevent `--auto-approve`.
 pub(super) fn objection_comment(head: &CommitSha, objections: &[Objected]) -> String {
     let head = head.short();
     format!(
@@ -180,7 +180,7 @@ pub(super) fn objection_comment(head: &CommitSha, objections: &[Objected]) -> St
     )
 }
 
-/// Whose approval does not count for what was pushed after it.
+/// The comment that names whose approval does not count, because the branch moved after it.
 pub(super) fn voided_comment(approved: &Approved, head: &CommitSha) -> String {
     let (by, old, new) = (plain(&approved.by), approved.head.short(), head.short());
     format!(
@@ -189,7 +189,7 @@ pub(super) fn voided_comment(approved: &Approved, head: &CommitSha) -> String {
     )
 }
 
-/// What a plan waits for whose errors no fixer corrects.
+/// The comment on a plan whose errors no fixer corrects: what it waits for.
 pub(super) fn unsound_comment(errors: &PlanErrors, rounds: u32, run: &Run) -> String {
     let root = root_id(&run.id);
     let place = run.on_branch();
@@ -203,7 +203,7 @@ pub(super) fn unsound_comment(errors: &PlanErrors, rounds: u32, run: &Run) -> St
     )
 }
 
-/// The comment after a merge that overtook what people wrote.
+/// The comment after a merge that missed comments or objections.
 pub(in crate::run) fn merged_unheard(
     sha: &CommitSha,
     revert: &str,
@@ -223,7 +223,7 @@ pub(in crate::run) fn merged_unheard(
     )
 }
 
-/// Who requests changes, as text.
+/// The standing requests for changes, as text.
 pub(in crate::run) fn objected(objections: &[Objected]) -> String {
     let named = objections.iter().map(|one| match &one.head {
         Some(head) => format!("{} requests changes on {}", plain(&one.by), head.short()),
@@ -232,7 +232,7 @@ pub(in crate::run) fn objected(objections: &[Objected]) -> String {
     named.collect::<Vec<_>>().join(", ")
 }
 
-/// One comment for an end before the work was done: why, and what is open.
+/// The comment on an early end: the reason, and what is open.
 pub(super) fn stopped_comment(problem: &Problem, run: &Run, ledger: &Ledger) -> String {
     let (id, options) = (&run.id, run.extension());
     let why = plain_line(&public(&problem.to_string(), run), REASON_CHARS);
@@ -265,7 +265,7 @@ pub(super) fn approved_comment(approved: &Approved, plan_only: bool, ledger: &Le
     format!("The plan is approved at {head} by {by}. {rest}{open}")
 }
 
-/// A task is on the branch of its cruise, by the train or by a person's hand.
+/// The comment after a task landed on the branch of its cruise, or a person merged it there.
 pub(super) fn landed_comment(landed: Option<&CommitSha>, ledger: &Ledger) -> String {
     let first = match landed {
         Some(commit) => format!(
@@ -278,7 +278,7 @@ pub(super) fn landed_comment(landed: Option<&CommitSha>, ledger: &Ledger) -> Str
     format!("{first} To change it now, comment on the pull request of the plan.{open}")
 }
 
-/// The comments that were written before the closing words and that no agent gets.
+/// The comment that lists comments which arrived during the end and that no agent gets.
 pub(super) fn late_comment(unread: &[Entry]) -> String {
     let listed: String = unread.iter().take(MOST_LISTED).map(listed).collect();
     format!(
@@ -307,7 +307,7 @@ fn open_comments(ledger: &Ledger) -> String {
     text.trim_end().to_owned()
 }
 
-/// What a plan may cost.
+/// The estimated cost of a plan.
 fn estimate(tasks: usize, costs: TaskCosts) -> String {
     let all = |cost: Cost| cost.usd() * tasks as f64;
     let (tasks, built) = (
@@ -325,8 +325,8 @@ fn estimate(tasks: usize, costs: TaskCosts) -> String {
 }
 
 /// The current description: the outcome, the summary of what changed, then open findings, the task, the
-/// plan's graph or its errors, and at the end the record, within the forge's size limit. Everything
-/// except the summary is in drive's own parts, so that a person can write around them.
+/// plan's graph or its errors, and at the end the record, within the forge's size limit. Everything except
+/// the summary is in drive's own parts, so that a person can edit the text around them.
 pub(super) fn pull_request_body(
     run: &Run,
     phase: &Phase,
@@ -404,7 +404,7 @@ pub(super) fn pull_request_body(
     format!("{}\n\n{part}\n", before.trim_end())
 }
 
-/// What stands against a merge, at the end.
+/// The list of findings that block a merge, for the end of the description.
 fn open_list(run: &Run, phase: &Phase, request: &Request) -> String {
     let terms = request.kind.phase_terms();
     let head = run.work.head_sha.as_ref();

@@ -1,4 +1,4 @@
-//! A plan with errors: fixers correct it while that helps, then a person is asked.
+//! A plan with errors: fixers correct it while they make progress, then a person is asked.
 
 use super::super::super::model::{Pause, PlanCheck, PostKey, Round, RoundJob};
 use super::PhaseFlow;
@@ -6,11 +6,11 @@ use super::texts::unsound_comment;
 use crate::plan::PlanErrors;
 use std::collections::BTreeSet;
 
-/// After how many rounds without progress no fixer tries again.
+/// How many rounds without progress end the corrections.
 const MOST_ROUNDS: u32 = 2;
 
 impl PhaseFlow<'_> {
-    /// Takes over how the plan stands. Other errors than before are progress.
+    /// Takes the result of a plan check. Different errors than before count as progress.
     pub(super) fn take_check(&mut self, round: &Round, plan: PlanCheck) {
         let is_same = is_same(&self.state.plan, &plan);
         match (&round.job, is_same) {
@@ -26,7 +26,7 @@ impl PhaseFlow<'_> {
         self.state.plan = plan;
     }
 
-    /// Waits for a person where fixers get no further.
+    /// Waits for a person if fixers make no progress.
     pub(super) fn stop_correcting(&mut self, round: &Round) {
         let rounds = self.state.counts.same_errors;
         let PlanCheck::Invalid { errors } = &self.state.plan else {
@@ -46,7 +46,7 @@ impl PhaseFlow<'_> {
     }
 }
 
-/// Whether two checks found the same errors, wherever they stand in the file.
+/// Whether two checks found the same errors, at any place in the file.
 fn is_same(before: &PlanCheck, after: &PlanCheck) -> bool {
     match (before, after) {
         (PlanCheck::Invalid { errors: before }, PlanCheck::Invalid { errors: after }) => {
@@ -56,7 +56,7 @@ fn is_same(before: &PlanCheck, after: &PlanCheck) -> bool {
     }
 }
 
-/// The errors without their lines, and how many more there are.
+/// The errors without their lines, and the number of further errors.
 fn parts(errors: &PlanErrors) -> (BTreeSet<&str>, usize) {
     let messages = errors.list().iter().map(|error| error.message.as_str());
     (messages.collect(), errors.more())

@@ -1,5 +1,5 @@
-//! The watch: polls the pull request with backoff, which resets after any activity. It goes on while
-//! agents work, so that a pull request which a person closes or merges stops them.
+//! The watch: polls the pull request with backoff, which resets after any activity. Polling continues while
+//! agents work, so that they are stopped when a person closes or merges the pull request.
 
 use super::super::super::model::{
     Asking, ClosingPost, DoneWhen, Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Halt,
@@ -15,11 +15,12 @@ use crate::problem::{Kind, Problem};
 use crate::review::Move;
 use crate::time::after;
 
-/// Failed polls in a row before silence ends the phase all the same: some hours.
+/// How many failed polls in a row after the inactivity timeout end the phase nevertheless; that
+/// takes some hours.
 const LAST_POLLS: u32 = 50;
 
 impl PhaseFlow<'_> {
-    /// Polls the pull request now. One poll at a time.
+    /// Polls the pull request now. Only one poll runs at a time.
     pub(in crate::run) fn poll(&mut self) {
         if self.is_pending(|act| matches!(act, ForgeAct::Poll { .. })) {
             if let Some(asking) = &mut self.state.watch.asking {
@@ -33,8 +34,7 @@ impl PhaseFlow<'_> {
         let since = watch
             .cursor
             .filter(|_| watch.wants == Reading::Changes && !is_due);
-        // An approval that counts later than it was read may have been taken back meanwhile, and so may
-        // a request for changes.
+        // An approval or a request for changes that was read earlier may have been withdrawn since.
         let has_opinions = !(watch.approvals.is_empty() && watch.objections.is_empty());
         let approvals = since.is_none() || has_opinions;
         let head = self.state.pushed.clone();
@@ -50,7 +50,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Whether such an act is under way.
+    /// Whether such an action is pending.
     pub(in crate::run) fn is_pending(&self, which: impl Fn(&ForgeAct) -> bool) -> bool {
         self.run.pending.values().any(|effect| match effect {
             Effect::OnForge { act, .. } => which(act),
@@ -93,12 +93,12 @@ impl PhaseFlow<'_> {
             self.note_unread(&problem);
             failed = true;
             if !self.terms.is_watched() {
-                // The work goes on; the next poll reads from the same point.
+                // The work continues; the next poll reads from the same time.
                 self.warn(format!("could not poll the pull request: {problem}"));
             }
         }
         if !failed && again {
-            // A request that came meanwhile must not be judged by an older poll.
+            // A poll from before a request must not answer that request.
             self.poll();
         } else {
             if self.is_over(failed || self.state.watch.last_reading.is_none()) {
@@ -123,9 +123,9 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Takes up what a poll found. Returns whether the phase is over.
+    /// Takes up the result of a poll. Returns whether the phase ends.
     pub(in crate::run) fn take_up(&mut self, poll: PollResult, is_whole: bool) -> bool {
-        // A whole reading tells no later time than the polls before it.
+        // A whole reading may report an earlier time than the polls before it.
         self.state.watch.cursor = poll.next.max(self.state.watch.cursor);
         let mut news = false;
         let mut is_completed = false;
@@ -137,7 +137,7 @@ impl PhaseFlow<'_> {
                 }
                 is_completed |= self.completes(comment);
                 let Some(entry) = Entry::of_comment(comment, self.now) else {
-                    // What was asked for was taken back.
+                    // The comment was edited and no longer asks for anything.
                     let at = comment.key.updated_at;
                     self.state.ledger.take_back(comment.key.comment(), at);
                     continue;
@@ -187,13 +187,13 @@ impl PhaseFlow<'_> {
         }
         let is_ended = matches!(poll.state, Some(PrState::Merged | PrState::Closed));
         if is_ended && !is_whole && !self.is_landing() {
-            // Before the end everything is read.
+            // Everything is read once more before the end.
             self.state.watch.wants = Reading::Whole;
             self.poll();
             return true;
         }
         match poll.state {
-            // The answer to its own act says more.
+            // The result of drive's own merge says more.
             Some(PrState::Merged) if self.is_landing() => return false,
             Some(PrState::Merged) if self.is_landing_unchecked() => {
                 self.run.pending.clear();
@@ -225,7 +225,7 @@ impl PhaseFlow<'_> {
         true
     }
 
-    /// Whether a comment says for the first time that a review is complete.
+    /// Whether a comment newly says that a review is complete.
     fn completes(&mut self, comment: &Comment) -> bool {
         let at = comment.key.updated_at;
         let is_new = self.state.watch.completed_at.is_none_or(|last| last < at);
@@ -236,8 +236,8 @@ impl PhaseFlow<'_> {
         is_it
     }
 
-    /// A person's review is complete. Their comments do not wait for reviewers at work: those are
-    /// ended, and review what the fixer makes of it.
+    /// Handles a completed review of a person. The comments do not wait for reviewers at work: the
+    /// reviewers are stopped, and review the fixer's result instead.
     fn complete_review(&mut self) {
         let Stage::Reviewing { panel } = &mut self.state.stage else {
             return;
@@ -273,7 +273,7 @@ impl PhaseFlow<'_> {
         is_new
     }
 
-    /// Puts the next 👀, one at a time. It is a courtesy: failing costs nothing.
+    /// Posts the next 👀 reaction; only one is posted at a time. A failed reaction has no consequences.
     pub(in crate::run) fn react_next(&mut self) {
         if self.is_pending(|act| matches!(act, ForgeAct::React { .. })) {
             return;
@@ -283,10 +283,10 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// The inactivity timeout expired. The cruise's own work counts as activity, and a comment may
+    /// Handles the inactivity timeout. The cruise's own work counts as activity, and a comment may
     /// have arrived since the last poll.
     pub(in crate::run) fn silence(&mut self) {
-        // Its parent decides how long it listens.
+        // The parent decides how long the phase waits.
         if self.is_at_work() || self.waits_for_parent() {
             return self.wait_for_silence();
         }
@@ -311,7 +311,7 @@ impl PhaseFlow<'_> {
         !failed || failures + 1 >= LAST_POLLS
     }
 
-    /// Whether something is being done, or will be when a pause ends.
+    /// Whether work is in progress, or will continue after a pause.
     fn is_at_work(&self) -> bool {
         let is_watch = |effect: &Effect| {
             matches!(
@@ -334,7 +334,7 @@ impl PhaseFlow<'_> {
         is_held || !(is_failing || self.run.pending.values().all(is_watch))
     }
 
-    /// Whether the worker has something to do once it was looked.
+    /// Whether the worker will have something to do after this poll.
     fn will_go_on(&self) -> bool {
         let is_free = self.state.retry.is_none() && self.state.limit().is_none();
         is_free && (self.has_work() || self.state.next != Move::Done)

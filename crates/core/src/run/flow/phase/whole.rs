@@ -1,8 +1,8 @@
-//! Brings what a cruise built to its base. The commits are there; this phase looks at them as a whole,
-//! lets programs check what the plan promised, verifies what a merge would give, and tells people.
+//! Merges what a cruise built into its base. The commits exist; this phase reviews them as a whole,
+//! lets programs check the plan's criteria, verifies the result of the merge, and informs people.
 //!
-//! Its branch never points at a tree that was not verified: a fixer's commit stays in the sandbox until
-//! it passed, and moves the branch by the same act that lands a task.
+//! Its branch never points at an unverified tree: a fixer's commit stays in the sandbox until it
+//! passed, and moves the branch by the same action that lands a task.
 
 use super::super::super::model::{
     BranchAt, Checked, ClosingPost, DoneWhen, Effect, EffectResult, ForgeAct, Left, LeftBy,
@@ -26,15 +26,15 @@ use crate::verify::{Verification, promotable_by, render};
 
 /// How often the same announcement is tried.
 const MOST_TRIES: u32 = 5;
-/// How much of a report on a commit that did not pass a fixer is told, in bytes.
+/// How many bytes of a report on a failed commit a fixer gets.
 pub(super) const LONGEST_REPORT: usize = 8 << 10;
-/// The author of what programs did not show.
+/// The author of findings about unmet criteria.
 const CONTRACT: &str = "contract";
-/// The author of what a verification found.
+/// The author of findings from a verification.
 const VERIFICATION: &str = "verification";
 
 impl PhaseFlow<'_> {
-    /// Begins with the commits that are there.
+    /// Begins with the existing commits.
     pub(super) fn take_over(&mut self, head: &CommitSha, pull_request: &Published) {
         let Some(branch) = self.terms.branch.clone() else {
             return self.fail(no_branch());
@@ -54,7 +54,7 @@ impl PhaseFlow<'_> {
         self.run.decide(Effect::CreateSandbox { spec });
     }
 
-    /// Takes the plan's file out, where it does not land. Returns whether that is under way.
+    /// Removes the plan's file, unless it is to land. Returns whether the removal was started.
     pub(super) fn drop_plan(&mut self) -> bool {
         let is_wanted = self.terms.whole().is_some_and(|whole| whole.drops_plan);
         if !is_wanted || self.state.whole.dropped {
@@ -76,14 +76,14 @@ impl PhaseFlow<'_> {
         true
     }
 
-    /// Verifies a commit before anybody sees it, against the branch as it is.
+    /// Verifies a commit before it is published, against the current branch.
     pub(super) fn verify_first(&mut self, mut round: Round) {
         let (Some(head), Some(line)) = (self.head(), self.own_branch()) else {
             return self.fail(no_commit());
         };
         round.step = RoundStep::Verify;
         self.at(round);
-        // Tasks wrote what is on the branch, its settings included.
+        // Tasks wrote the branch, including its settings.
         let rules = Some(self.base_sha());
         self.run.decide(Effect::Verify {
             head,
@@ -98,7 +98,8 @@ impl PhaseFlow<'_> {
         Some(BranchAt { remote, branch })
     }
 
-    /// Moves the branch to a commit that passed. One that did not is taken back; a fixer gets the reason.
+    /// Moves the branch to a commit that passed. A commit that failed is taken back, and a fixer
+    /// gets the reason.
     pub(super) fn verified_first(
         &mut self,
         mut round: Round,
@@ -109,11 +110,13 @@ impl PhaseFlow<'_> {
         let (Some(head), Some(line)) = (self.head(), self.own_branch()) else {
             return self.fail(no_commit());
         };
-        // Others brought the branch there. What they did is verified with the merge into the base.
+        // Other people moved the branch to this commit. Their changes are verified with the merge
+        // into the base.
         if base == head {
             return self.pushed(round);
         }
-        // Somebody pushed meanwhile: what was verified does not hold it. Once it was merged, it does.
+        // Somebody pushed meanwhile, so the verified commit does not contain their work. It does
+        // once that is merged.
         let known = [&self.state.pushed, &self.state.whole.joined];
         if known.into_iter().all(|one| one.as_ref() != Some(&base)) {
             self.state.whole.joined = Some(base);
@@ -169,14 +172,14 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// What a verification found becomes the next fixer's work.
+    /// Adds the report of a failed verification to the next fixer's work.
     fn found_red(&mut self, head: &CommitSha, report: &str) {
         self.state
             .findings
             .push(remark(VERIFICATION, red_text(head, report)));
     }
 
-    /// The branch is at the verified commit, or somebody else moved it.
+    /// Continues after the branch was moved to the verified commit, or after somebody else moved it.
     pub(super) fn line_moved(&mut self, round: Round, answer: LineAnswer) {
         match answer {
             LineAnswer::CarsLanded => self.pushed(round),
@@ -185,7 +188,7 @@ impl PhaseFlow<'_> {
                 let what = "the branch of the cruise no longer exists";
                 self.fail(Problem::new(Kind::BranchDeleted, what));
             }
-            // Answers to other acts.
+            // Results that belong to other actions.
             LineAnswer::LineBegun
             | LineAnswer::Assembled { .. }
             | LineAnswer::TrainVerified { .. }
@@ -194,8 +197,8 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Every review is through, and nothing is left to fix. What people were told stands until the
-    /// commit changes.
+    /// Concludes once every review is done and nothing is left to fix. An announcement stays valid
+    /// until the commit changes.
     pub(super) fn conclude_whole(&mut self) {
         let head = self.head();
         let is_told = head.is_some() && self.state.whole.announced == head;
@@ -213,8 +216,8 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// People were told how the commit stands. Tells them again where somebody requests changes or a check
-    /// fails since; weighs it anew where what stood in its way is gone.
+    /// Updates an announcement: informs people again if somebody requests changes or a check fails
+    /// since, and decides again if the obstacle is gone.
     fn weigh_again(&mut self) {
         if self.state.whole.left.is_none() {
             let since = self
@@ -225,7 +228,7 @@ impl PhaseFlow<'_> {
             if since.is_some() {
                 self.announce(since);
             } else if is_ours && !self.hear_first() && !self.wait_for_checks() {
-                // A comment, a check or a stop kept drive from merging it.
+                // A comment, a check or a stop kept drive from merging the commit.
                 self.weigh();
             }
             return;
@@ -243,7 +246,8 @@ impl PhaseFlow<'_> {
         self.weigh();
     }
 
-    /// Whether a person approved the commit after drive could not merge it: that may be all it needed.
+    /// Whether a person approved the commit after drive could not merge it: the approval may be all
+    /// that was missing.
     fn is_approved_since(&self) -> bool {
         let is_ours = self.terms.done() == DoneWhen::Merged { auto: true };
         let whole = &self.state.whole;
@@ -252,7 +256,7 @@ impl PhaseFlow<'_> {
         is_ours && is_left && given.any(|one| Some(&one.head) == self.run.work.head_sha.as_ref())
     }
 
-    /// Lets programs check what the plan promised of this very commit.
+    /// Lets programs check the plan's criteria on exactly this commit.
     pub(super) fn check_contract(&mut self) {
         let (Some(head), Some(whole)) = (self.head(), self.terms.whole()) else {
             return self.fail(no_commit());
@@ -272,7 +276,8 @@ impl PhaseFlow<'_> {
         });
     }
 
-    /// What programs showed, and of which commit. Where they could not run, what follows is decided.
+    /// The results of the checks, with their commit. If the checks could not run, handles that and
+    /// returns `None`.
     pub(super) fn checked(
         &mut self,
         key: &EffectKey,
@@ -294,7 +299,7 @@ impl PhaseFlow<'_> {
         None
     }
 
-    /// What programs showed of the commit is known; what they cannot show is judged.
+    /// Takes the results of the contract's checks; a validator then judges what programs cannot check.
     pub(super) fn contract_checked(
         &mut self,
         key: &EffectKey,
@@ -316,9 +321,9 @@ impl PhaseFlow<'_> {
         self.judge();
     }
 
-    /// What programs showed to be wrong is a fixer's work, as often as the settings allow.
+    /// Starts a fixer for failed criteria, as often as the settings allow.
     pub(super) fn close_gaps(&mut self) {
-        // What could not be run is nothing that a fixer can change.
+        // A fixer cannot change that a command could not run.
         let failed = self.gaps().into_iter();
         let failed = failed.filter(|gap| gap.result == ReceiptResult::Failed);
         let gaps: Vec<Remark> = failed.map(|gap| remark(CONTRACT, gap_text(&gap))).collect();
@@ -344,7 +349,7 @@ impl PhaseFlow<'_> {
         gaps(whole, checked)
     }
 
-    /// What stands in the way of a merge is told; else the merge is verified first.
+    /// Announces the obstacle to a merge, if there is one; else verifies the result of the merge.
     fn weigh(&mut self) {
         match self.against_whole() {
             Some(problem) => self.announce(Some(problem)),
@@ -367,10 +372,10 @@ impl PhaseFlow<'_> {
         self.gaps().first().map(Gap::problem)
     }
 
-    /// The merge would give a verified tree: people are told, and drive merges where it may.
+    /// Announces that the merge gives a verified tree; then drive merges if it may.
     pub(in crate::run) fn whole_verified(&mut self, protected: Vec<String>) {
         self.state.whole.protected = protected;
-        // Somebody may have requested changes, or a check failed, while it was verified.
+        // Somebody may have requested changes, or a check may have failed, during the verification.
         if let Some(problem) = self.objected_to().or_else(|| self.failed_checks()) {
             return self.announce(Some(problem));
         }
@@ -380,7 +385,7 @@ impl PhaseFlow<'_> {
         self.announce(None);
     }
 
-    /// A merge that did not pass becomes a fixer's work. Returns whether it does.
+    /// Lets a fixer correct a merge that did not pass. Returns whether one does.
     pub(in crate::run) fn fix_unverified(
         &mut self,
         head: &CommitSha,
@@ -395,7 +400,7 @@ impl PhaseFlow<'_> {
         may
     }
 
-    /// Tells people how the commit stands, once: it can be merged, or only a person can decide.
+    /// Announces the state of the commit once: it can be merged, or only a person can decide.
     pub(in crate::run) fn announce(&mut self, problem: Option<Problem>) {
         let Some(head) = self.head() else {
             return self.fail(no_commit());
@@ -445,7 +450,8 @@ impl PhaseFlow<'_> {
         self.on_forge(next.act, next.key);
     }
 
-    /// A post that failed is tried again for some minutes, and changes nothing about the commit.
+    /// Handles the result of an announcing post. A failed post is retried for some minutes and does
+    /// not affect the commit.
     pub(super) fn announced(
         &mut self,
         posts: Vec<ClosingPost>,
@@ -461,7 +467,7 @@ impl PhaseFlow<'_> {
         self.next_announcement(posts);
     }
 
-    /// Drive merges what passed everything where it was asked to; else a person does.
+    /// Merges a commit that passed everything if drive was asked to; else waits for a person to merge it.
     fn merge_or_wait(&mut self) {
         let is_ours = self.terms.done() == DoneWhen::Merged { auto: true };
         let judged = self.state.judged.as_ref();

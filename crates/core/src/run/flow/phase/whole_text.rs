@@ -15,12 +15,12 @@ use std::fmt::Write;
 
 /// The longest reason, in characters.
 const REASON_CHARS: usize = 1_000;
-/// How many characters of a name stand in a table.
+/// How many characters of a name a table cell shows.
 const CELL_CHARS: usize = 100;
 /// How many findings, and how many additions, are listed.
 const MOST_LISTED: usize = 20;
 
-/// How the commit stands, for people.
+/// The state of the commit, as text for people.
 pub(super) fn announcement(
     run: &Run,
     phase: &Phase,
@@ -67,7 +67,7 @@ pub(super) fn announcement(
     text
 }
 
-/// What landed, and how much of what the plan asks for is not shown.
+/// What landed, and how many criteria have no evidence.
 fn concluded(whole: &WholeTerms, checked: Option<&Checked>) -> String {
     let Some(checked) = checked else {
         return whole.landed.clone();
@@ -98,8 +98,8 @@ fn receipt_of<'a>(receipts: &'a [Receipt], check: &ContractCheck) -> Option<&'a 
     receipts.find(|one| one.task == check.task && one.id == check.id)
 }
 
-/// What programs showed and what a validator judged of each entry, as a table, with its findings; nothing
-/// where there is nothing. An entry that neither says anything about has no evidence.
+/// A table with the result of each entry, from programs and the validator, and the validator's
+/// findings; empty if there is nothing to show. An entry without a result has no evidence.
 pub(in crate::run) fn receipts(
     (contract, judged): (&[ContractCheck], &[JudgeCheck]),
     receipts: &[Receipt],
@@ -154,7 +154,7 @@ fn place_text(place: &Cited) -> String {
     }
 }
 
-/// What a validator found beyond the entries.
+/// The validator's findings beyond the entries, as Markdown.
 fn findings(opinion: &Opinion) -> String {
     let mut text = String::new();
     if let Some(why) = &opinion.failure {
@@ -194,7 +194,7 @@ fn more(text: &mut String, all: usize, what: &str) {
     }
 }
 
-/// A commit that did not pass verification, for a fixer.
+/// A commit that did not pass verification, as text for a fixer.
 pub(super) fn red_text(head: &CommitSha, report: &str) -> String {
     format!("Commit {head} does not pass verification. Fix the cause.\n\n{report}")
 }

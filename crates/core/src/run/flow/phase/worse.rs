@@ -1,5 +1,5 @@
-//! Verifies each commit of a coder and a fixer before it is published. Reviewers are told the result,
-//! and a fix after which verification is worse than before is taken back.
+//! Verifies each commit of a coder or fixer before it is published. Reviewers get the result, and a
+//! fix that makes verification worse is taken back.
 
 use super::super::super::model::{
     Effect, Judged, Makes, Mark, RollBackCost, Round, RoundJob, RoundStep, RoundVerified,
@@ -13,7 +13,7 @@ use crate::problem::{Class, Kind, Problem};
 use crate::review::resolution;
 use crate::verify::{Overall, StageStatus, Verification, promotable, render};
 
-/// How many results are remembered.
+/// How many results are stored.
 const MOST_VERIFIED: usize = 4;
 
 impl PhaseFlow<'_> {
@@ -29,7 +29,7 @@ impl PhaseFlow<'_> {
         is_wanted && is_new && is_ours && self.base().is_some()
     }
 
-    /// Verifies the head, or goes on from what is known of it.
+    /// Verifies the head, or continues with its known result.
     pub(super) fn verify_round(&mut self, mut round: Round) {
         let Some(head) = self.head() else {
             return self.publish_verified(round);
@@ -59,7 +59,7 @@ impl PhaseFlow<'_> {
         newest.find(|one| one.judged.head_sha == *head)
     }
 
-    /// Remembers a result. Only the newest and that of the head keep their report.
+    /// Stores a result. Only the newest one and the head's keep their report.
     pub(super) fn note_verified(
         &mut self,
         head: &CommitSha,
@@ -104,7 +104,7 @@ impl PhaseFlow<'_> {
         all.drain(..more);
     }
 
-    /// The head, or the commit before the round, is verified.
+    /// Takes the result of verifying the head or the commit before the round.
     pub(super) fn round_verified(
         &mut self,
         round: Round,
@@ -131,8 +131,8 @@ impl PhaseFlow<'_> {
         self.verify_round(round);
     }
 
-    /// A failure on a coder's commit is for its reviewers. One on a fixer's is compared with the commit
-    /// that it began at.
+    /// Decides what a result means. A failure on a coder's commit is left to its reviewers; a
+    /// failure on a fixer's commit is compared with the result of the commit before.
     fn weigh_round(&mut self, mut round: Round, after: &RoundVerified) {
         let before = match (&round.job, after.mark) {
             (RoundJob::Fix { .. }, Mark::Failed) => round.head_before.clone(),
@@ -159,7 +159,7 @@ impl PhaseFlow<'_> {
         let is_same_base = after.judged.base_sha == before.judged.base_sha;
         let is_worse = match before.mark {
             Mark::Passed => true,
-            // A stage that did not run before is not known to be worse.
+            // A stage that was skipped before is not known to be worse.
             Mark::Failed => after
                 .failing
                 .iter()
@@ -173,7 +173,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// The branch goes back to the commit before the round; the next fixer gets the report.
+    /// Moves the branch back to the commit before the round; the next fixer gets the report.
     fn take_back(&mut self, round: Round, after: &RoundVerified) {
         let dropped = after.judged.head_sha.clone();
         let why = after.judged.why.as_deref().unwrap_or("it failed");
@@ -196,8 +196,8 @@ impl PhaseFlow<'_> {
         self.roll_back(round, why, RollBackCost::Try);
     }
 
-    /// Forgets what a commit that was taken back had changed. The next commit measures the older reviews
-    /// again.
+    /// Removes the measurements of a commit that was taken back. The next commit measures the older
+    /// reviews again.
     fn unmeasure(&mut self, round: &Round, dropped: &CommitSha) {
         let record = &mut self.state.record;
         let is_dropped =
@@ -213,7 +213,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// The verifier could not answer. That holds up no work, and says nothing against it.
+    /// Continues after the verifier failed to answer, which delays no work and proves nothing against it.
     pub(super) fn round_unverified(
         &mut self,
         round: Round,
@@ -224,7 +224,7 @@ impl PhaseFlow<'_> {
         if problem.class() == Class::Interrupted {
             return self.try_again_or_fail(key, effect, problem);
         }
-        // It passed; it is its merge that a person must approve.
+        // The commit passed; only its merge needs a person's approval.
         let is_passed = problem.kind == Kind::SteeringUnapproved;
         if is_passed && round.step == RoundStep::VerifyBefore {
             let after = self

@@ -14,17 +14,17 @@ use crate::review::{ChangedPlace, Domain, is_blocking};
 use crate::settings::TeamMode;
 use crate::time::Timestamp;
 
-/// How many findings of the last review its reviewer is reminded of.
+/// How many findings of its last review a reviewer is reminded of.
 const MOST_REMINDED: usize = 50;
 
 impl PhaseFlow<'_> {
-    /// The last review of a domain that came to a verdict.
+    /// The last review of a domain that gave a verdict.
     pub(super) fn earlier_review(&self, domain: Option<&Domain>) -> Option<&ReviewRecord> {
         let mut latest = self.state.record.reviews.iter().rev();
         latest.find(|one| one.domain.as_ref() == domain && one.verdict.is_some())
     }
 
-    /// The diff since the last review, after what the last fixer changed in it that nothing names.
+    /// The diff since the last review, with a list of the last fixer's changes that no finding named.
     pub(super) fn with_overreach(&self, since: String) -> String {
         let last = self.state.record.rounds.last();
         let last = last.filter(|round| round.head == self.run.work.head_sha);
@@ -42,7 +42,7 @@ impl PhaseFlow<'_> {
         format!("Changed outside of what the findings name:\n{places}\n\n{since}")
     }
 
-    /// Each finding of a review, with what became of it.
+    /// Each finding of a review, with its answer.
     pub(super) fn answers_to(&self, review: &ReviewRecord) -> Vec<Answered> {
         let findings = review.findings.iter().take(MOST_REMINDED);
         findings
@@ -64,18 +64,18 @@ impl PhaseFlow<'_> {
         };
         let latest = || self.state.record.remarks.iter().rev();
         let own = latest().find(|one| one.review.as_ref() == Some(&of) && is_about(one, finding));
-        // Where two reviews found the same, it was answered as a finding of the first.
+        // A finding that two reviews share was answered as the first review's finding.
         own.or_else(|| latest().find(|one| one.review.is_some() && is_about(one, finding)))
     }
 
-    /// Whether a fixer declined this very finding before, with a reason, whoever raised it.
+    /// Whether a fixer declined this finding before and gave a reason. It may have been another reviewer's.
     pub(super) fn is_declined(&self, finding: &Finding) -> bool {
         let mut remarks = self.state.record.remarks.iter();
         remarks.any(|one| is_reasoned_refusal(one) && is_about(one, finding))
     }
 
-    /// Keeps open in the ledger what the reviewers objected to last, where they post no comments. Once
-    /// they do not any more, it is not open.
+    /// Keeps the reviewers' last objections open in the ledger, if reviews post no comments.
+    /// Objections that no reviewer repeats are closed.
     pub(in crate::run) fn keep_objections(&mut self) {
         if self.terms.mode == TeamMode::Github && self.run.work.pull_request.is_some() {
             return;
@@ -107,8 +107,8 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Opens again what a fixer declined and a reviewer still asks for: no fixer gets it, so a person
-    /// decides. Once no reviewer asks for it any more, the refusal is accepted.
+    /// Reopens comments that a fixer declined and a reviewer insists on: no fixer gets them, so a
+    /// person decides. If no reviewer asks for it any more, the refusal stands.
     pub(super) fn leave_insisted(&mut self) {
         let min = self.terms.review.min_confidence;
         let objections = self.state.record.objections();
@@ -144,10 +144,10 @@ impl PhaseFlow<'_> {
     }
 }
 
-/// The id of what is in no comment.
+/// The id of an entry that has no comment.
 const UNPOSTED: CommentId = CommentId::new(0);
 
-/// A finding that is left to a person.
+/// The entry of a finding that is left to a person.
 fn left(of: Remark, comment: CommentRef, commit: Option<CommitSha>, now: Timestamp) -> Entry {
     Entry {
         key: CommentVersion::new(comment, &of.body),
@@ -170,14 +170,14 @@ fn left(of: Remark, comment: CommentRef, commit: Option<CommitSha>, now: Timesta
     }
 }
 
-/// Whether a fixer declined a finding of a reviewer, and said why.
+/// Whether a fixer declined a reviewer's finding and gave a reason.
 fn is_reasoned_refusal(remark: &RemarkRecord) -> bool {
     let is_declined = remark.action == Some(FixerResult::Declined);
     remark.review.is_some() && is_declined && !remark.note.trim().is_empty()
 }
 
-/// Whether a record is about this finding. One without a file may be about several, each named with
-/// its place.
+/// Whether a record is about this finding. A record without a file may cover several findings, each
+/// named with its place.
 fn is_about(remark: &RemarkRecord, finding: &Finding) -> bool {
     let text = remark.text.as_deref().unwrap_or_default();
     let issue = words(&finding.issue);
@@ -189,7 +189,7 @@ fn is_about(remark: &RemarkRecord, finding: &Finding) -> bool {
     }
 }
 
-/// A text without its spacing, so that a break of a line makes no difference.
+/// A text with single spaces, so that line breaks make no difference.
 fn words(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     format!(" {} ", words.join(" "))

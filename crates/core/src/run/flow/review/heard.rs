@@ -9,24 +9,24 @@ use crate::ids::EffectKey;
 use crate::prompts::PromptName;
 use crate::review::Seat;
 
-/// What became of one reviewer.
+/// The outcome of one reviewer.
 pub(super) enum ReviewerOutcome {
-    /// Its review counts, with a verdict or without.
+    /// Its review counts, with or without a verdict.
     Given(ReviewRecord),
-    /// It is asked once more.
+    /// The reviewer is asked once more.
     Again { record: ReviewRecord, why: String },
-    /// It reviews later.
+    /// The reviewer works later.
     Later(Halt),
 }
 
-/// Whether an agent ended by itself, and well.
+/// Whether an agent ended by itself and succeeded.
 pub(super) fn has_succeeded(result: &EffectResult) -> bool {
     matches!(result, EffectResult::AgentEnded { outcome, .. } if outcome.ending == Ending::Succeeded)
 }
 
 impl PhaseFlow<'_> {
-    /// A reviewer that failed gives no verdict, and never approves. One whose model is away, or whose
-    /// budget was spent, is asked again later.
+    /// Judges the end of a reviewer. A failed reviewer gives no verdict and never approves. If its
+    /// model was away or its budget used up, it is asked again later.
     pub(super) fn hear(
         &mut self,
         seat: &Seat,
@@ -40,7 +40,7 @@ impl PhaseFlow<'_> {
                 return ReviewerOutcome::Later(Halt::Held);
             }
             let is_held = self.is_held_outage(&outcome.ending) && panel.halt == Some(Halt::Held);
-            // Reviewers side by side meet the same outage: it is one.
+            // Reviewers that work at the same time report the same outage; it counts once.
             if is_held || self.hold_for_outage(&self.terms.reviewer, outcome) {
                 return ReviewerOutcome::Later(Halt::Held);
             }
@@ -87,7 +87,7 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// What an agent with this template has seen of other people's words.
+    /// The foreign texts that an agent with this prompt template has seen.
     pub(super) fn shown<'a>(&'a self, template: PromptName, diff: &'a str) -> Shown<'a> {
         let comments = self.state.ledger.entries();
         let mut texts: Vec<&str> = comments.map(|entry| entry.body.as_str()).collect();

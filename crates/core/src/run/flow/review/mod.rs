@@ -1,5 +1,5 @@
-//! Reviews: every domain that does not approve the head looks at it, side by side; their findings become
-//! comments, and work for one fixer.
+//! Reviews: every domain that does not approve the head reviews it, at the same time; their
+//! findings become comments and work for one fixer.
 
 mod asking;
 mod earlier;
@@ -31,11 +31,11 @@ use parts::missing;
 
 pub(super) use texts::{MOST_SHOWN, OLDER, review_body, without_severity};
 
-/// How often a change that reviewers are to see is read.
+/// How often reading the diff for reviewers is tried.
 const MOST_READS: u32 = 5;
 
 impl PhaseFlow<'_> {
-    /// Reads what the next reviewers see. Those that saw the same commit last work side by side.
+    /// Reads the diff for the next reviewers. Reviewers that saw the same commit last work at the same time.
     pub(super) fn read_diff(&mut self) {
         let Some(head) = self.head() else {
             return self.fail(no_commit());
@@ -55,7 +55,7 @@ impl PhaseFlow<'_> {
         });
     }
 
-    /// Reviews of another commit than the head are to be given once more.
+    /// Schedules reviews again that are of another commit than the head.
     fn seat_again(&mut self, head: &CommitSha) {
         let plan = self.terms.review_plan();
         let Move::Review { seats } = &mut self.state.next else {
@@ -76,21 +76,21 @@ impl PhaseFlow<'_> {
             is_kept
         });
         seats.sort_by_key(|seat| plan.domains.iter().position(|one| *one == seat.domain));
-        // An older version left no seats.
+        // A journal of an older version contains no seats.
         if seats.is_empty() && self.state.given.is_empty() {
             self.state.next = self.after_fix();
         }
     }
 
-    /// The commit that a reviewer saw last, where it is not the head.
+    /// The commit that a reviewer saw last, if it is not the head.
     fn seen_by(&self, seat: &Seat, head: &CommitSha) -> Option<CommitSha> {
         let seen = self.earlier_review(seat.domain.as_ref());
         let since = seen.and_then(|review| review.head.clone());
         since.filter(|since| since != head)
     }
 
-    /// Starts the reviewers. Who cannot be shown the change has nothing to approve: reading it is tried
-    /// again, then there is no verdict.
+    /// Starts the reviewers. If the diff cannot be read, reading is retried; after too many tries
+    /// the reviews have no verdict.
     pub(super) fn diff_read(&mut self, key: &EffectKey, effect: Effect, result: EffectResult) {
         let mut panel = Panel::default();
         if let (Move::Review { seats }, Some(head)) = (&self.state.next, self.head()) {
@@ -128,7 +128,7 @@ impl PhaseFlow<'_> {
         self.seat_reviewers(panel);
     }
 
-    /// The change could not be read: no review of it comes to a verdict.
+    /// Records reviews without a verdict, because the diff could not be read.
     fn change_unread(&mut self, problem: &Problem) {
         self.state.tries = 0;
         self.warn(format!("the change could not be read: {problem}"));
@@ -149,8 +149,7 @@ impl PhaseFlow<'_> {
         self.conclude_reviews(&[]);
     }
 
-    /// Starts as many reviewers as may work side by side. Nobody is left to start once all reviews are
-    /// given.
+    /// Starts as many reviewers as may work at the same time. No reviewer is left once all reviews are given.
     fn seat_reviewers(&mut self, mut panel: Panel) {
         if self.overrun().is_some() || self.run.stop_asked {
             panel.halt = panel.halt.or(Some(Halt::Held));
@@ -171,8 +170,8 @@ impl PhaseFlow<'_> {
         self.panel_goes_on(panel);
     }
 
-    /// How many reviewers may work at the same time. One that the kernel does not keep from writing works
-    /// alone: another one would take what it leaves in the files for the change.
+    /// How many reviewers may work at the same time. A reviewer that the kernel does not keep from
+    /// writing works alone: another one would take its files for the change.
     fn most_at_once(&self) -> usize {
         let is_open = |layer: &Layer| {
             layer.name == LayerName::WriteScope && matches!(layer.state, LayerState::Missing(_))
@@ -183,14 +182,14 @@ impl PhaseFlow<'_> {
         self.terms.review.max_parallel.get() as usize
     }
 
-    /// The reviewers of this panel that are not started: one for each part of the change.
+    /// The reviewers of this panel that are not started yet: one for each part of the change.
     fn waiting(&self, panel: &Panel) -> Vec<AtWork> {
         let (Move::Review { seats }, Some(head), None) =
             (&self.state.next, self.head(), panel.halt)
         else {
             return Vec::new();
         };
-        // Whoever saw another commit last is shown another diff.
+        // A reviewer that saw another commit last gets another diff.
         let seats = seats
             .iter()
             .filter(|seat| self.seen_by(seat, &head) == panel.seen);
@@ -202,8 +201,8 @@ impl PhaseFlow<'_> {
         all.filter(is_free).collect()
     }
 
-    /// How many of so many agents to start now, and what each may use: agents that work side by side
-    /// cannot use the same rest twice, and none gets too little to be of use while another works.
+    /// How many of `most` agents to start now, and the budget of each. Agents that work at the same time
+    /// cannot use the same rest twice, and none gets too little to be useful while another works.
     fn share(&self, most: usize, is_first: bool) -> Option<(usize, Budget)> {
         let (whole, spent) = (self.run.budget(), self.run.spent);
         let mut left = whole.minus(spent.usage, spent.cost);
@@ -218,7 +217,7 @@ impl PhaseFlow<'_> {
         Some((parts, left.split(parts)))
     }
 
-    /// Waits for the reviewers at work; once there are none, goes on with what they said.
+    /// Waits for the reviewers at work; once all have ended, continues with their reviews.
     fn panel_goes_on(&mut self, panel: Panel) {
         if !panel.at_work.is_empty() {
             let panel = Box::new(panel);
@@ -233,7 +232,7 @@ impl PhaseFlow<'_> {
             return self.take_in();
         }
         let is_missing = matches!(&self.state.next, Move::Review { seats } if !seats.is_empty());
-        // An older version left no seats: they are found when the worker goes on.
+        // A journal of an older version contains no seats: they are computed when the worker continues.
         if is_missing || self.state.given.is_empty() {
             return self.close_batch();
         }
@@ -243,10 +242,10 @@ impl PhaseFlow<'_> {
         self.conclude_reviews(&panel.lines);
     }
 
-    /// A reviewer has ended.
+    /// Handles the end of a reviewer.
     pub(super) fn reviewed(&mut self, mut panel: Panel, key: &EffectKey, result: &EffectResult) {
         let Some(at) = panel.at_work.remove(key) else {
-            // An older version did not write who was at work.
+            // An older version did not record who was at work.
             return self.seat_reviewers(panel);
         };
         let is_ended = panel.halt == Some(Halt::Completed) && !has_succeeded(result);
@@ -255,7 +254,7 @@ impl PhaseFlow<'_> {
         } else {
             self.hear(&at.seat, &panel, key, result)
         };
-        // Whoever ends later may have seen the commits of others already.
+        // A reviewer that ends later may have seen other people's commits already.
         if panel.halt == Some(Halt::Overtaken) {
             end = ReviewerOutcome::Later(Halt::Overtaken);
         }
@@ -269,10 +268,10 @@ impl PhaseFlow<'_> {
         self.seat_reviewers(panel);
     }
 
-    /// Enters what the reviews of this commit came to, and posts them.
+    /// Records the results of this commit's reviews, and posts them.
     fn conclude_reviews(&mut self, lines: &[FileDiff]) {
         self.state.counts.moves = 0;
-        // Until here each place stood for itself, so that each could be refuted.
+        // Until here every place was its own finding, so that each could be refuted.
         for place in &self.state.given {
             if let Some(review) = self.state.record.reviews.get_mut(*place) {
                 review.findings = merged(&review.findings);
@@ -290,7 +289,7 @@ impl PhaseFlow<'_> {
         self.post_reviews(&given, lines);
     }
 
-    /// The reviews that were given, in the order of their domains and not of their ends.
+    /// The given reviews, in the order of their domains.
     fn given_in_order(&mut self, plan: &ReviewPlan) -> Vec<ReviewRecord> {
         let places = std::mem::take(&mut self.state.given);
         let reviews = &self.state.record.reviews;
@@ -301,8 +300,7 @@ impl PhaseFlow<'_> {
         given
     }
 
-    /// What follows once the findings were worked in, or could not be: whoever does not approve the head
-    /// reviews it.
+    /// The next step after the findings were handled: every domain that does not approve the head reviews it.
     pub(super) fn after_fix(&self) -> Move {
         let plan = self.terms.review_plan();
         let Some(head) = self.head() else {
@@ -312,9 +310,9 @@ impl PhaseFlow<'_> {
         plan.review(open)
     }
 
-    /// A domain may have approved a commit that has changed since: because of a person, or of a merge. It
-    /// reviews again, within the limit on its reviews, unless another domain has no approval to give.
-    /// Returns whether one does.
+    /// Schedules reviews of domains that approved a commit before it changed, by a person or a
+    /// merge. They review again, within their limit, unless another domain withholds its approval.
+    /// Returns whether any reviews.
     pub(super) fn review_again(&mut self) -> bool {
         let plan = self.terms.review_plan();
         let Some(head) = self.head() else {

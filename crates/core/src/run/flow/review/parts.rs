@@ -1,4 +1,4 @@
-//! A review of a change in parts: each part has a reviewer, and together they give one review.
+//! A review of a change in parts: each part has its own reviewer, and their reviews are combined into one.
 
 use super::super::super::model::{AtWork, Panel, ReviewRecord};
 use super::super::phase::PhaseFlow;
@@ -7,7 +7,7 @@ use crate::ids::CommitSha;
 use crate::review::{Move, PartReview, Seat};
 
 impl PhaseFlow<'_> {
-    /// Drops what reviewers said of parts of another change.
+    /// Drops reviews of parts of another change.
     pub(super) fn drop_parts(&mut self, head: &CommitSha, count: Option<usize>) {
         let base = self.base_sha();
         let Move::Review { seats } = &mut self.state.next else {
@@ -22,8 +22,8 @@ impl PhaseFlow<'_> {
         }
     }
 
-    /// Enters what a reviewer said, and why it is asked once more. Of several parts, the review is given
-    /// once all are.
+    /// Records a reviewer's review, and why it is asked once more. A review in several parts is
+    /// complete once all parts are.
     pub(super) fn enter_review(
         &mut self,
         panel: &Panel,
@@ -93,8 +93,8 @@ fn is_given(seat: &Seat, part: usize) -> bool {
     seat.part(part).is_some_and(|one| one.again.is_none())
 }
 
-/// The review of a domain, from those of its parts: one objection is one to the change, and only a change
-/// that was approved in all its parts is approved.
+/// The combined review of a domain: an objection to one part is an objection to the change, and the
+/// change is approved only if all its parts are.
 fn folded(seat: &Seat) -> ReviewRecord {
     let mut given: Vec<&PartReview> = seat.given.iter().collect();
     given.sort_by_key(|one| one.part);

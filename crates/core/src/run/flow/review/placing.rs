@@ -8,8 +8,7 @@ use crate::forge::inline::{FileDiff, require_line, shows_lines};
 use crate::review::Domain;
 use std::cmp::Reverse;
 
-/// How many findings each of these reviews shows: the worst of all, and no more of all together than a
-/// person reads.
+/// How many findings each of these reviews shows: the worst of all, and together no more than a person reads.
 pub(super) fn quotas(given: &[Told], is_to_fix: impl Fn(&Finding) -> bool) -> Vec<usize> {
     let mut all: Vec<(usize, &Finding)> = Vec::new();
     for (place, told) in given.iter().enumerate() {
@@ -23,7 +22,7 @@ pub(super) fn quotas(given: &[Told], is_to_fix: impl Fn(&Finding) -> bool) -> Ve
     quotas
 }
 
-/// Splits findings into at most so many on a line of the diff, and the others.
+/// Splits findings into those on a line of the diff, up to `most`, and the others.
 pub(super) fn by_place(
     findings: &[Finding],
     diff: &[FileDiff],
@@ -66,8 +65,8 @@ pub(super) fn remark(
     }
 }
 
-/// A finding that stands on a line, as the forge takes it. It stands on several lines where a person can
-/// apply its code to them.
+/// A finding on a line, in the forge's form. It spans several lines only if a person can apply its
+/// code to them.
 pub(super) fn line_remark(finding: &Finding, diff: &[FileDiff]) -> LineRemark {
     let path = finding.file.clone().unwrap_or_default();
     let first = finding.line.unwrap_or_default();
@@ -83,7 +82,7 @@ pub(super) fn line_remark(finding: &Finding, diff: &[FileDiff]) -> LineRemark {
     }
 }
 
-/// Findings without a line as one comment, and each of them where there are several.
+/// Findings without a line as one comment, and its parts if there are several.
 pub(super) fn together(remarks: Vec<Remark>) -> Option<(Remark, Vec<Part>)> {
     let first = remarks.first().cloned()?;
     let body: Vec<String> = remarks

@@ -1,4 +1,4 @@
-//! Posts the reviews of one commit, and queues what they found.
+//! Posts the reviews of one commit, and queues their findings.
 
 use super::super::super::model::{
     Effect, EffectResult, Entry, ForgeAct, ForgeAnswer, Life, Part, PostKey, Posting, Remark,
@@ -18,14 +18,14 @@ use crate::settings::TeamMode;
 use std::collections::BTreeMap;
 
 impl PhaseFlow<'_> {
-    /// Whether a fixer is asked to change this. What one declined with a reason it is not asked again:
-    /// a person decides.
+    /// Whether a fixer is asked to fix this. A finding that a fixer declined with a reason is left
+    /// to a person.
     pub(super) fn is_to_fix(&self, finding: &Finding) -> bool {
         is_blocking(finding, self.terms.review.min_confidence) && !self.is_declined(finding)
     }
 
-    /// Posts the reviews if the mode does so, and queues their findings. What two of them found is told
-    /// and fixed once.
+    /// Posts the reviews if the mode does so, and queues their findings. A finding of two reviews
+    /// is posted and fixed once.
     pub(super) fn post_reviews(&mut self, given: &[ReviewRecord], lines: &[FileDiff]) {
         let given = without_repeats(given, |one| self.is_to_fix(one));
         let has_pr = self.run.work.pull_request.is_some();
@@ -59,7 +59,7 @@ impl PhaseFlow<'_> {
         remark(finding, author, review.domain.as_ref(), review.round)
     }
 
-    /// One review as it is posted; `None` for one with nothing to say, which is a row of the summary.
+    /// The post of one review; `None` if it has nothing to say and is only a row of the summary.
     fn posting(
         &self,
         told: &Told,
@@ -68,14 +68,14 @@ impl PhaseFlow<'_> {
         head: &CommitSha,
     ) -> Option<Posting> {
         let review = &told.review;
-        // Nothing was found, or another review of the commit tells all of it.
+        // It found nothing, or another review of the commit contains all its findings.
         if review.verdict.is_some() && review.findings.is_empty() {
             return None;
         }
         let to_fix = |one: &&Finding| self.is_to_fix(one);
-        // What can be merged as it is stands in the body: nobody has to answer it.
+        // Findings that do not block a merge go into the body: nobody has to answer them.
         let blocking: Vec<Finding> = review.findings.iter().filter(to_fix).cloned().collect();
-        // Only a review with a verdict has lines.
+        // Only a review with a verdict posts comments on lines.
         let (on_lines, mut others) = match review.verdict {
             Some(_) => by_place(&blocking, lines, quota),
             None => (Vec::new(), blocking),
@@ -100,15 +100,15 @@ impl PhaseFlow<'_> {
             },
             None => ForgeAct::PostComment { body },
         };
-        // Without its journal a phase counts its effects anew, and must not take a review that was
-        // posted before for this one.
+        // A phase that lost its journal counts its effects from the start again. The time keeps it
+        // from mistaking an earlier review for this one.
         let domain = review.domain.as_ref().map_or("", Domain::name);
         let now = self.now.as_millisecond();
         let key = PostKey::Step(format!("review/{domain}/{}/{now}", review.round));
         Some(Posting { act, key, remarks })
     }
 
-    /// Posts the first of these reviews; after the last the summary is brought up to date.
+    /// Posts the first of these reviews; after the last one, updates the summary.
     pub(in crate::run) fn next_review_post(&mut self, mut all: Vec<Posting>) {
         if all.is_empty() {
             return self.summarize();
@@ -122,7 +122,7 @@ impl PhaseFlow<'_> {
         self.on_forge(act, Some(key));
     }
 
-    /// The review is posted: now its findings have comments to answer.
+    /// Handles the result of posting a review. Once it is posted, its findings have comments to answer.
     pub(in crate::run) fn review_posted(
         &mut self,
         (remarks, rest): (Vec<Remark>, Vec<Posting>),
@@ -157,8 +157,9 @@ impl PhaseFlow<'_> {
         self.next_review_post(rest);
     }
 
-    /// The first of the findings were sent for their lines, the others share the comment of the review. A
-    /// forge that could not put every finding on its line has all of them in that one.
+    /// Enters the findings of a posted review. The first ones were posted on their lines; the
+    /// others share the review's comment. If the forge could not place every finding on its line,
+    /// all of them share that comment.
     fn enter_findings(
         &mut self,
         mut remarks: Vec<Remark>,

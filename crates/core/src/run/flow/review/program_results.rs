@@ -11,7 +11,7 @@ const TEXT_CHARS: usize = 300;
 const MOST_CHECKS: usize = 50;
 
 impl PhaseFlow<'_> {
-    /// The checks of this very head and its verification; empty where there are none.
+    /// The checks and the verification of exactly this head, as text; empty if there are none.
     pub(super) fn program_results(&self) -> String {
         let Some(head) = self.run.work.head_sha.as_ref() else {
             return String::new();
@@ -52,7 +52,7 @@ impl PhaseFlow<'_> {
     }
 }
 
-/// The end of a line, with the reason where there is one.
+/// The end of a line, with the reason if there is one.
 fn because(why: Option<&str>) -> String {
     match why {
         Some(why) => format!(" ({})\n", plain_line(why, TEXT_CHARS)),

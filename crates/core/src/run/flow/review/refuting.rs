@@ -1,4 +1,4 @@
-//! A second agent tries to refute what stands against a merge, before anybody has to fix it.
+//! A second agent tries to refute the blocking findings before anybody has to fix them.
 
 use super::super::super::model::{
     AgentJob, EffectResult, OutcomeStatus, Panel, ReviewRecord, Stage,
@@ -12,16 +12,16 @@ use crate::ids::EffectKey;
 use crate::prompts::{Claimed, Prompt, PromptName};
 use crate::review::is_blocking;
 
-/// How a warning begins after which all findings hold.
+/// The beginning of the warning that all findings stand unchecked.
 const UNCHECKED: &str = "no second agent checked the findings";
 
-/// The name of the finding at this place among those that are to be refuted.
+/// The name of the finding at this index of the list to refute.
 fn claim_id(place: usize) -> String {
     format!("finding-{}", place + 1)
 }
 
 impl PhaseFlow<'_> {
-    /// The agent that is to refute something of the reviews that were given. On a spent budget none is.
+    /// The agent that must refute a finding of the current reviews. None if the budget is used up.
     pub(super) fn wanted_refuter(&self) -> Option<String> {
         let refuter = self.terms.review.refuter.clone()?;
         let min = self.terms.review.min_confidence;
@@ -36,8 +36,8 @@ impl PhaseFlow<'_> {
         given.filter_map(|place| reviews.get(*place))
     }
 
-    /// Every blocker and major of the reviews that object, however sure its reviewer is. What two reviews
-    /// have in common is in it twice: only a finding that the second agent was shown can be refuted.
+    /// Every blocker and major finding of the objecting reviews, however sure its reviewer is. If two reviews
+    /// share a finding, it occurs twice: only a finding that the second agent saw can be refuted.
     fn claims(&self) -> Vec<&Finding> {
         let objections = self.given_reviews();
         let objections = objections.filter(|one| one.verdict == Some(Verdict::NeedsChanges));
@@ -45,7 +45,7 @@ impl PhaseFlow<'_> {
         claims.filter(|one| is_claim(one)).collect()
     }
 
-    /// Starts that agent.
+    /// Starts the refuting agent.
     pub(super) fn refute(&mut self, refuter: &str, panel: Panel) {
         let job = self.refuter_job(refuter);
         let (diff, lines) = (panel.quotable(), panel.lines);
@@ -81,8 +81,8 @@ impl PhaseFlow<'_> {
         job
     }
 
-    /// What was refuted with a reason does not stand against a merge. An agent that fails or answers
-    /// in another form has refuted nothing.
+    /// Handles the refutations. A finding that was refuted with a reason no longer blocks. An agent
+    /// that fails or answers in another form refutes nothing.
     pub(in crate::run) fn refuted(
         &mut self,
         (diff, lines): (&str, &[FileDiff]),
@@ -124,7 +124,7 @@ impl PhaseFlow<'_> {
             if left.clone().any(|one| is_blocking(one, min)) {
                 continue;
             }
-            // What its reviewer itself was not sure of is no reason to approve.
+            // An uncertain blocker is no reason to approve.
             let is_unsure = left.any(|one| one.severity == Severity::Blocker && !one.pre_existing);
             (review.verdict, review.failure) = if review.failure.is_some() {
                 // A part of the change has no verdict.
@@ -139,14 +139,14 @@ impl PhaseFlow<'_> {
             };
         }
         if self.state.given.is_empty() {
-            // An older version did not write which reviews were given: they are given again.
+            // An older version did not record which reviews were given, so they are given again.
             return self.close_batch();
         }
         self.conclude_reviews(lines);
     }
 }
 
-/// Whether a second agent looks at a finding.
+/// Whether a second agent checks a finding.
 fn is_claim(finding: &Finding) -> bool {
     let is_severe = finding.severity <= Severity::Major;
     is_severe && finding.refuted.is_none() && !finding.pre_existing

@@ -11,16 +11,16 @@ use crate::review::verdict_title;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// How many findings of all reviews of one commit are shown; the rest is folded.
+/// How many findings of all reviews of one commit are shown; the others are folded.
 pub(in crate::run) const MOST_SHOWN: usize = 10;
 
 /// The heading of findings that do not come from the change.
 pub(in crate::run) const OLDER: &str = "Existed before this change, and does not block it";
 
-/// Longest list of findings, so that the whole comment fits.
+/// The longest list of findings; the whole comment must fit.
 const LIST_CHARS: usize = BODY_CHARS - 4_096;
 
-/// Longest text that is posted before a suggestion; a longer one could be cut within it.
+/// The longest text posted before a suggestion; in a longer one the suggestion could be cut off.
 const PLAIN_BYTES: usize = 10_000;
 
 /// Longest name of a file.
@@ -54,21 +54,21 @@ pub(super) fn text_with_code(finding: &Finding) -> String {
     }
 }
 
-/// The text of one finding that stands on its lines, and the block in it that people may apply. Code that
-/// replaces exactly these lines is such a block, if the diff shows all of them; so it must reach the forge
-/// as it is, and as code.
+/// The text of a finding on its lines, and the block in it that people may apply. A block can be
+/// applied if its code replaces exactly these lines and the diff shows all of them. It must reach
+/// the forge unchanged and as code.
 pub(super) fn text_on_line(finding: &Finding, is_shown: bool) -> (String, Option<String>) {
     let text = finding_text(finding);
     let own = code_block(finding, Form::Suggestion).filter(|_| is_shown);
     let Some(block) = own else {
         return (text_with_code(finding), None);
     };
-    // A forge without comments on several lines does not show which ones they are.
+    // A forge without multi-line comments does not show which lines are meant.
     let lead = match (finding.line, finding.end_line) {
         (Some(line), Some(end)) => format!("Lines {line} to {end} become:\n\n"),
         (_, _) => String::new(),
     };
-    // What the reviewer wrote may open a block that does not end before this one.
+    // The reviewer's text may open a block that does not end before this one.
     let is_plain = !["```", "~~~", "<"].iter().any(|mark| text.contains(mark));
     let posted = if is_plain && text.len() <= PLAIN_BYTES {
         format!("{text}\n\n{lead}{block}")
@@ -89,7 +89,8 @@ enum Form {
     Suggestion,
 }
 
-/// The code that a finding suggests, as a block; `None` where it has none in this form.
+/// The code that a finding suggests, as a block; `None` if it suggests none or the code does not
+/// fit this form.
 fn code_block(finding: &Finding, form: Form) -> Option<String> {
     let code = finding.replacement.as_deref()?;
     let line = finding.line?;
@@ -99,7 +100,7 @@ fn code_block(finding: &Finding, form: Form) -> Option<String> {
         Form::Plain => "",
     };
     let block = match code {
-        // An empty line between the fences would be one in the file.
+        // An empty line between the fences would become an empty line in the file.
         "" => format!("```{info}\n```"),
         code => fenced(code, info),
     };
@@ -111,7 +112,7 @@ fn code_block(finding: &Finding, form: Form) -> Option<String> {
     })
 }
 
-/// What a finding says, without how bad it is.
+/// The text of a finding without its severity.
 pub(in crate::run) fn without_severity(text: &str) -> &str {
     let severity = |one: Severity| text.strip_prefix(&format!("**{}** ", one.name()));
     let rest = Severity::ALL.into_iter().find_map(severity).unwrap_or(text);
@@ -120,7 +121,8 @@ pub(in crate::run) fn without_severity(text: &str) -> &str {
         .map_or(rest, |(_, words)| words)
 }
 
-/// The text of a review: its heading, and what stands on no line, so many of it unfolded.
+/// The text of a review: its heading, and its findings without a line, of which the first ones are
+/// not folded.
 pub(in crate::run) fn review_body(
     run: &Run,
     review: &ReviewRecord,
@@ -151,7 +153,7 @@ pub(in crate::run) fn review_body(
         let _ = write!(text, "\n\n{}", listed(&others, shown, room));
     }
     if !older.is_empty() {
-        // Those that block come first.
+        // Blocking findings come first.
         let list = listed(&older, shown.saturating_sub(others.len()), room);
         let _ = write!(text, "\n\n{OLDER}:\n\n{list}");
     }

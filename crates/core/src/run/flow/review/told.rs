@@ -5,18 +5,18 @@ use crate::agent::answer::Finding;
 use crate::review::{Domain, Meaning};
 use std::collections::BTreeMap;
 
-/// A review as it is told, beside others of the same commit.
+/// A review as it is posted beside others of the same commit.
 pub(super) struct Told {
-    /// The review, without what another one tells.
+    /// The review, without findings that another review contains.
     pub(super) review: ReviewRecord,
-    /// The domains that tell the rest of it, each with how much.
+    /// The domains that contain the other findings, each with their number.
     pub(super) repeats: BTreeMap<String, usize>,
-    /// The meaning of each finding that it tells.
+    /// The meaning of each of its findings.
     meanings: Vec<Meaning>,
 }
 
-/// The reviews, each finding in the first of them that has it. What is to be fixed is told by a review
-/// that asks for it.
+/// The reviews, with each finding only in the first review that has it. A finding that must be
+/// fixed stays in a review that asks for the fix.
 pub(super) fn without_repeats(
     given: &[ReviewRecord],
     is_to_fix: impl Fn(&Finding) -> bool,

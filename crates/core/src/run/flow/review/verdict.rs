@@ -12,16 +12,16 @@ use crate::review::{Domain, Subject, derive, levelled, merged, require_older};
 pub(super) enum Reviewed {
     /// A usable verdict.
     Judged(Verdict),
-    /// The reviewer answered, and no verdict follows.
+    /// The reviewer answered, but no verdict follows from the answer.
     Unreadable {
-        /// Why, as a lowercase fragment.
+        /// The reason, as a lowercase fragment.
         why: String,
     },
     /// The reviewer failed.
     Failed,
 }
 
-/// What follows from a reviewer's answer, all its findings, and why no verdict does.
+/// The judgement of a reviewer's answer: the verdict, all findings, and why there is no verdict.
 pub(super) struct Judgement {
     pub(super) reviewed: Reviewed,
     pub(super) findings: Vec<Finding>,
@@ -29,7 +29,7 @@ pub(super) struct Judgement {
 }
 
 impl Judgement {
-    /// The reviewer failed.
+    /// The judgement of a failed reviewer.
     pub(super) fn failed(failure: Option<String>) -> Self {
         Self {
             reviewed: Reviewed::Failed,
@@ -61,7 +61,7 @@ pub(super) fn judged(
         return Judgement::failed(why);
     }
     let min = terms.min_confidence;
-    // An answer that contradicts itself still names what it found.
+    // A contradictory answer still contains findings.
     let (review, found) = match read_review(outcome, shown) {
         Ok(mut review) => {
             require_older(&mut review.findings, lines, is_cut);
@@ -92,7 +92,7 @@ pub(super) fn judged(
     }
 }
 
-/// What a reviewer is told that is asked once more.
+/// The prompt of a reviewer that is asked once more.
 pub(super) fn asked_again(why: &str, commit: &str, found: &[Finding]) -> String {
     let commit = commit.get(..COMMIT_CHARS).unwrap_or(commit);
     let found: Vec<String> = found.iter().map(finding_text).collect();

@@ -8,7 +8,7 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-/// Enters a comment, where it asks for something. Returns whether it is new.
+/// Enters a comment if it requests something. Returns whether it is new.
 fn see(ledger: &mut Ledger, comment: &Comment, now: Timestamp) -> bool {
     Entry::of_comment(comment, now).is_some_and(|entry| ledger.insert(entry, false))
 }

@@ -1,4 +1,4 @@
-//! Agents, their permission rules and the routes to them.
+//! Mistakes in agents, their permission rules and the routes to them.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Keys that do not exist, stand in the wrong place, or are read by nothing yet.
+//! Keys that do not exist, are in the wrong place, or are not used yet.
 
 use super::*;
 

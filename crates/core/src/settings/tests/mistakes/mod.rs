@@ -1,4 +1,4 @@
-//! Mistakes in settings, as a user sees them.
+//! Errors in settings, as a user sees them.
 
 mod agents;
 mod keys;
@@ -7,7 +7,7 @@ mod values;
 
 use super::*;
 
-/// The mistakes in a text, as a user sees them: origin, message and hint.
+/// The errors in a text, as a user sees them: origin, message and hint.
 fn mistakes(text: &str) -> Vec<String> {
     let findings = resolve(&[file(text)]).expect_err(text).0;
     let shown = findings.iter().map(|finding| match &finding.hint {

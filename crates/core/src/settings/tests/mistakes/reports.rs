@@ -1,4 +1,4 @@
-//! Tests of how the mistakes of a file are collected and shown.
+//! Tests of how the errors of a file are collected and shown.
 
 use super::*;
 use crate::problem::Kind;
@@ -18,7 +18,7 @@ fn all_mistakes_of_a_file_come_at_once_by_line() {
     );
 }
 
-/// The default that stands in for an unreadable value is not what the user wrote.
+/// The default that replaces an unreadable value is not the user's value.
 #[test]
 fn no_rule_judges_a_value_that_could_not_be_read() {
     assert_mistake(

@@ -1,4 +1,4 @@
-//! Values of the wrong type, out of range, or impossible.
+//! Mistakes in values: a wrong type, out of range, or impossible.
 
 use super::*;
 
@@ -99,7 +99,7 @@ fn an_idle_timeout_not_shorter_than_the_total_one_is_impossible() {
         "[spawn]\nidle_timeout = \"30m\"\n",
         "drive.toml:2: `spawn.idle_timeout` (30m) must be shorter than `spawn.total_timeout` (30m)",
     );
-    // The culprit is the line the user wrote, even if the message starts with a default.
+    // The error is placed at the line that the user wrote, even if the message starts with a default.
     assert_mistake(
         "[spawn]\n\ntotal_timeout = \"1m\"\n",
         "drive.toml:3: `spawn.idle_timeout` (2m) must be shorter than `spawn.total_timeout` (1m)",

@@ -1,4 +1,4 @@
-//! The branch that tasks land on, and the verifier.
+//! The branch on which tasks land, and the verifier.
 
 use super::{Contents, World, name, tree_of};
 use crate::common::line::proven;
@@ -81,7 +81,7 @@ impl World {
                     return LineAnswer::Unheard { tasks: vec![held] };
                 }
                 if self.rng.percent(10) {
-                    // Somebody else pushes something good.
+                    // Another person pushes a good commit.
                     self.commits += 1;
                     let mut contents = self.contents[&self.line].clone();
                     contents.insert((TaskId::new("person"), self.commits));
@@ -104,7 +104,7 @@ impl World {
                 base,
             } => {
                 if commit == base {
-                    // Some entries of some plans show nothing.
+                    // Some entries of some plans have no evidence.
                     let odd = self.rng.percent(10);
                     let one = |(at, check)| {
                         if odd && at == 0 {
@@ -125,7 +125,7 @@ impl World {
         }
     }
 
-    /// The first attempts of some tasks do not pass.
+    /// Whether the contents pass: the first attempts of some tasks fail.
     fn passes(&self, contents: &Contents) -> bool {
         let Flow::Cruise { build } = &self.run.flow else {
             return true;
@@ -138,7 +138,7 @@ impl World {
     }
 }
 
-/// Nothing of it is there before the work.
+/// A check that fails, as all do before the work.
 fn unmet(check: &ContractCheck) -> Receipt {
     Receipt {
         result: ReceiptResult::Failed,

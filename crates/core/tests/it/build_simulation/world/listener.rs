@@ -1,4 +1,4 @@
-//! Whoever listens to people while tasks are built, and what those people want.
+//! The run that reads comments while tasks are built, and the requests of people.
 
 use super::{World, name, parsed, tree_of};
 use crate::common::problem;
@@ -7,7 +7,7 @@ use drive_core::plan::Plan;
 use drive_core::run::{ChildState, OutcomeStatus};
 
 impl World {
-    /// All that landed, whatever people did to the plan since.
+    /// Records that this commit contains everything that landed, whatever people did to the plan since.
     pub(super) fn is_all(&self, commit: &CommitSha) {
         let tasks = |commit: &CommitSha| {
             let all = self.contents[commit].iter();
@@ -21,7 +21,7 @@ impl World {
         );
     }
 
-    /// Whoever listens amends the plan, or ends.
+    /// The listener amends the plan, or ends.
     pub(super) fn hear(&mut self, child: &RunId, is_asked: bool) {
         let tip = Some(self.line.clone());
         if self.rng.percent(3) {
@@ -54,7 +54,7 @@ impl World {
         self.say(child, ChildState::Working, tip, plan);
     }
 
-    /// A person changes a task, takes one out or wants another; the plan's file moves the line.
+    /// A person changes, removes or adds a task; the plan's file moves the line.
     fn amend(&mut self) {
         let count = self.planned.len() as u64;
         let one = usize::try_from(self.rng.below(count)).unwrap();
@@ -89,7 +89,7 @@ impl World {
         self.line = tip;
     }
 
-    /// The plan that its file says now.
+    /// The plan in its file now.
     pub fn plan(&self) -> Plan {
         parsed(&self.planned)
     }

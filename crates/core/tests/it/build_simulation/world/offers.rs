@@ -1,4 +1,4 @@
-//! Runs of tasks with pull requests of their own: they offer a commit, and take it back when somebody
+//! Runs of tasks with their own pull requests: they offer a commit, and withdraw it when a person
 //! comments on it.
 
 use super::{World, name};
@@ -6,10 +6,10 @@ use drive_core::ids::{CommitSha, RunId, TaskId};
 use drive_core::problem::{Kind, Problem};
 use drive_core::run::{self, Ask, ChildState, HeldTask, OutcomeStatus};
 
-/// What such a run did last.
+/// The last actions of such a run.
 #[derive(Clone, Default)]
 pub(super) struct Offer {
-    /// The commit that it offers.
+    /// The offered commit.
     pub(super) head: Option<CommitSha>,
     /// Its newest commit.
     made: Option<CommitSha>,
@@ -18,7 +18,7 @@ pub(super) struct Offer {
 }
 
 impl World {
-    /// It works, waits, hears somebody, or ends.
+    /// Lets the run work, wait, handle a comment, or end.
     pub(super) fn offer(&mut self, child: &RunId, task: TaskId, base: &CommitSha) {
         let mut offer = self.offers.get(child).cloned().unwrap_or_default();
         let ended = |status, failure| ChildState::Ended { status, failure };
@@ -26,7 +26,7 @@ impl World {
             self.children.remove(child);
             offer.head = None;
             self.offers.insert(child.clone(), offer.clone());
-            // Somebody closes its pull request, nobody comes, or the work fails.
+            // A person closes its pull request, nobody reacts, or the work fails.
             let (status, kind) = match self.rng.below(3) {
                 0 => (OutcomeStatus::Cancelled, Kind::PullRequestClosed),
                 1 => (OutcomeStatus::TimedOut, Kind::Inactive),
@@ -45,7 +45,7 @@ impl World {
             if self.rng.percent(90) {
                 return;
             }
-            // Somebody says something.
+            // A person comments.
             offer.head = None;
         } else {
             self.commits += 1;
@@ -66,7 +66,7 @@ impl World {
         self.tell(child, ChildState::Working, made);
     }
 
-    /// Whoever lands commits names every pull request that they come from, so that it is read.
+    /// Asserts that a landing names every pull request from which its commits come, so that each is read.
     pub(super) fn require_read(&self, commit: &CommitSha, from: &CommitSha, offers: &[run::Offer]) {
         let (new, old) = (&self.contents[commit], &self.contents[from]);
         for (child, offer) in &self.offers {
@@ -84,7 +84,7 @@ impl World {
         }
     }
 
-    /// Somebody comments right before a landing: the task waits until its run has answered.
+    /// A person comments right before a landing, so the task waits until its run has answered.
     pub(super) fn somebody_objects(&mut self, offers: &[run::Offer]) -> Option<HeldTask> {
         let live = offers
             .iter()
@@ -101,7 +101,7 @@ impl World {
         })
     }
 
-    /// What its parent asks of such a run.
+    /// Handles a request of the parent to such a run.
     pub(super) fn asked(&mut self, child: &RunId, ask: &Ask) {
         let Some(offer) = self.offers.get_mut(child) else {
             return;

@@ -1,4 +1,4 @@
-//! What a forest asks of its runs.
+//! The requests of a forest's runs.
 
 use super::*;
 
@@ -24,7 +24,7 @@ impl Forest {
         request
     }
 
-    /// A root of so many tasks, which depend on earlier ones by chance.
+    /// A root with this number of tasks, which randomly depend on earlier ones.
     fn build(&mut self, count: u64, depth: u32) -> Request {
         let mut tasks: Vec<TaskOrder> = Vec::new();
         for n in 0..count {
