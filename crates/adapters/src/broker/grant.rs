@@ -1,4 +1,4 @@
-//! What a broker is given: the keys behind its dummies, and whom it tells and asks.
+//! The keys behind the dummies of a broker, and whom it tells and asks.
 
 use drive_core::agent::Usage;
 use std::ops::ControlFlow;
