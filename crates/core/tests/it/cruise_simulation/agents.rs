@@ -15,6 +15,13 @@ use drive_core::process::{End, TimeBound};
 use drive_core::run::{AgentJob, EffectResult, JobComment};
 use drive_core::time::Timestamp;
 
+/// An agent notes fewer tokens than this before it ends.
+pub const MOST_NOTED: u64 = 1_500;
+/// An agent uses fewer tokens than this after its note.
+const MOST_AFTER: u64 = 2_000;
+/// An agent uses fewer tokens than this in all, with its output.
+pub const MOST_USED: u64 = MOST_NOTED + MOST_AFTER + 10;
+
 /// How many percent of the writing agents leave the branch.
 const STRAYS: u64 = 10;
 
@@ -156,7 +163,7 @@ pub fn work(
     if job.role == Role::Reviewer && git.tree.is_some() && rng.percent(STRAYS) {
         scribble(git, plan_now, rng);
     }
-    let input = one.noted + rng.below(2_000);
+    let input = one.noted + rng.below(MOST_AFTER);
     let mut text = answer(temper, job, rng);
     if temper == Temper::Complete {
         (ending, text) = complete(&text);

@@ -1,6 +1,7 @@
 //! The invariants of the simulation.
 
 use crate::common::domains;
+use crate::cruise_simulation::agents::{MOST_NOTED, MOST_USED};
 use crate::cruise_simulation::clock::MINUTE;
 use crate::cruise_simulation::forge::By;
 use crate::cruise_simulation::people::EVIL;
@@ -13,7 +14,7 @@ use drive_core::ids::{CommitSha, EffectKey};
 use drive_core::review::{Domain, LastWord};
 use drive_core::run::{
     Effect, EffectResult, Event, Flow, Life, Makes, Note, OutcomeStatus, Phase, PhaseTerms,
-    PlanCheck, Run, Stage, cruise_status, reply_key,
+    PlanCheck, Run, Stage, Timer, cruise_status, reply_key, verdict,
 };
 use drive_core::verify::Overall;
 use std::collections::BTreeMap;
@@ -36,6 +37,16 @@ pub fn after_step(sim: &Sim, decided: &[EffectKey], was_ending: bool) {
     let Some(cruise) = cruise(sim) else { return };
     let request = run.request.as_ref().expect("there is a cruise");
     let terms = request.kind.phase_terms().expect("a phase");
+    check_budget(sim, terms);
+    // A run that is resumed drops what its earlier life would have tried again once it has a sandbox.
+    let is_resuming = run
+        .resumption
+        .as_ref()
+        .is_some_and(|one| one.step.is_some());
+    if run.outcome.is_none() && run.shutdown.is_none() && !is_resuming {
+        let is_timed = run.timers.contains_key(&Timer::Retry);
+        assert_eq!(cruise.retry.is_some(), is_timed, "{:?}", cruise.retry);
+    }
     let Some(watch) = &terms.watch else {
         return check_team(sim, cruise, was_ending);
     };
@@ -96,19 +107,41 @@ fn check_team(sim: &Sim, team: &Phase, was_ending: bool) {
     }
 }
 
+/// The agents that work side by side may each exceed the budget once, by what they use before they are
+/// stopped. An agent whose owner dies begins anew, and has used what it noted.
+fn check_budget(sim: &Sim, terms: &PhaseTerms) {
+    let run = &sim.run;
+    let Some(budget) = run.budget().tokens else {
+        return;
+    };
+    let noted = run.using.values().map(|spent| spent.usage.counted());
+    let used = run.spent.usage.counted() + noted.sum::<u64>();
+    let agents = u64::from(terms.review.max_parallel.get());
+    let over = agents * (MOST_USED + sim.crashes * MOST_NOTED);
+    assert!(
+        used <= budget + over,
+        "{used} tokens are used where {budget} are allowed"
+    );
+}
+
 /// Checks that no verdict is about a commit that no reviewer saw.
-fn check_verdict(sim: &Sim, team: &Phase) {
-    if team.verdict != Some(LastWord::Approved) {
+fn check_verdict(sim: &Sim, phase: &Phase) {
+    let head = sim.run.work.head_sha.as_ref();
+    let reviews = &phase.record.reviews;
+    // The record is compared with what the simulated reviewers saw.
+    for one in reviews {
+        let (domain, head) = (one.domain.as_ref(), one.head.as_ref());
+        let is_backed = match one.verdict {
+            Some(Verdict::Approved | Verdict::NotApplicable) => is_seen(sim, domain, head),
+            // One part is enough to object, also where a reviewer of another part contradicted itself.
+            Some(Verdict::NeedsChanges) => is_seen_in_part(sim, domain, head),
+            None => true,
+        };
+        assert!(is_backed, "a verdict about a commit nobody saw");
+    }
+    if verdict(&sim.run) != Some(LastWord::Approved) {
         return;
     }
-    let head = sim.run.work.head_sha.as_ref();
-    let reviews = &team.record.reviews;
-    for one in reviews {
-        let last = reviews.iter().rfind(|other| other.domain == one.domain);
-        let last = last.expect("there is one");
-        assert!(last.verdict.is_some_and(Verdict::is_content));
-    }
-    // The record is compared with what the simulated reviewers saw.
     let is_seen = |domain: Option<&Domain>, head: Option<&CommitSha>| is_seen(sim, domain, head);
     let request = sim.run.request.as_ref().expect("a request");
     let terms = request.kind.phase_terms().expect("a phase");
@@ -118,19 +151,16 @@ fn check_verdict(sim: &Sim, team: &Phase) {
             "{domain:?} did not see the head that is called approved"
         );
     }
-    for one in reviews {
-        let (domain, head) = (one.domain.as_ref(), one.head.as_ref());
-        let is_backed = match one.verdict {
-            Some(Verdict::Approved | Verdict::NotApplicable) => is_seen(domain, head),
-            // One part is enough to object, even if the reviewer of another part contradicted itself.
-            Some(Verdict::NeedsChanges) => is_seen_in_part(sim, domain, head),
-            None => true,
-        };
-        assert!(is_backed, "a verdict about a commit nobody saw");
+    if sim.who == Who::Team {
+        for one in reviews {
+            let last = reviews.iter().rfind(|other| other.domain == one.domain);
+            let last = last.expect("there is one");
+            assert!(last.verdict.is_some_and(Verdict::is_content));
+        }
     }
-    if team.merged.is_some() {
+    if phase.merged.is_some() {
         assert!(reviews.iter().any(|one| one.head.as_ref() == head));
-        let judged = team.judged.as_ref().expect("it was verified");
+        let judged = phase.judged.as_ref().expect("it was verified");
         assert_eq!(Some(&judged.head_sha), head);
         assert_eq!(judged.overall, Overall::Pass);
     }
@@ -333,8 +363,11 @@ pub fn at_end(sim: &Sim) {
         assert!(!git.kept.is_empty(), "work was not kept");
     }
     check_spent(sim);
-    if let (Who::Team, Some(team)) = (sim.who, cruise(sim)) {
-        return check_verdict(sim, team);
+    if let Some(phase) = cruise(sim) {
+        check_verdict(sim, phase);
+    }
+    if sim.who == Who::Team {
+        return;
     }
     for text in &sim.people.injected {
         let said = forge.said.iter().filter(|one| one.by == By::Us);

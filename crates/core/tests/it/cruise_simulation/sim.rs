@@ -258,7 +258,7 @@ impl Sim {
 
     /// An agent may report its usage before it ends.
     fn note_used(&mut self, key: EffectKey) {
-        let tokens = self.rng.below(1_500);
+        let tokens = self.rng.below(agents::MOST_NOTED);
         if self.rng.percent(50) {
             return;
         }
