@@ -125,14 +125,16 @@ fn the_doctor_tells_what_would_keep_a_run_from_publishing() {
 
 #[test]
 fn an_app_pushes_and_opens_the_pull_request_with_nothing_but_its_key() {
-    let writes = [
+    let granted = [
         ("contents", "write"),
         ("pull_requests", "write"),
         ("statuses", "write"),
+        ("checks", "read"),
+        ("metadata", "read"),
     ];
     let hub = Hub::new("app_id = 7\ninstallation_id = 8\nprivate_key_file = \"~/app.pem\"\n");
     let key = hub.world.path("home/app.pem");
-    hub.simulator.add_app(7, 8, "drive-app[bot]", &writes);
+    hub.simulator.add_app(7, 8, "drive-app[bot]", &granted);
     hub.simulator.require_git_login();
     let missing = hub.refused(None);
     assert_eq!(missing, (Some(2), "appKeyUnusable".to_owned()));
@@ -150,12 +152,14 @@ fn an_app_pushes_and_opens_the_pull_request_with_nothing_but_its_key() {
 #[test]
 fn no_agent_reads_the_key_of_the_app() {
     let hub = Hub::new("");
-    let writes = [
+    let granted = [
         ("contents", "write"),
         ("pull_requests", "write"),
         ("statuses", "write"),
+        ("checks", "read"),
+        ("metadata", "read"),
     ];
-    hub.simulator.add_app(7, 8, "drive-app[bot]", &writes);
+    hub.simulator.add_app(7, 8, "drive-app[bot]", &granted);
     // The key is in a folder that agents see: that of their own program.
     let key = hub.world.path("bin/app.pem");
     std::fs::write(&key, Simulator::app_key()).unwrap();
