@@ -150,10 +150,6 @@ const KILLED: &[&str] = &[
     "signal: 'sigkill'",
 ];
 
-/// `SIGKILL`, and the exit code of a shell whose last command it ended.
-const KILL: i32 = 9;
-const KILLED_CODE: i32 = 128 + KILL;
-
 /// Messages of tools about a missing program, with any exit code.
 const MISSING: &[&str] = &[
     "] error 127",
@@ -177,9 +173,9 @@ pub(super) fn environment_fault(stage: &Stage) -> Option<EnvironmentFault> {
         .filter(|(_, fault)| fault.spares_no_test || !names_tests)
         .find(|(signs, _)| signs.iter().any(|sign| has(sign)))
         .map(|(_, fault)| *fault);
-    let is_killed = stage.signal == Some(KILL)
-        || stage.exit_code == Some(KILLED_CODE)
-        || KILLED.iter().any(|sign| has(sign));
+    // A command that is itself killed, or exits as if it were, may have done that: only a runner that
+    // outlived its process tells of another's kill.
+    let is_killed = KILLED.iter().any(|sign| has(sign));
     let is_missing = !names_tests
         && (stage.exit_code == Some(NOT_FOUND)
             && (has("not found") || has("no such file or directory"))
