@@ -183,7 +183,8 @@ fn a_comment_while_its_tree_is_verified_is_answered_before_a_task_lands() {
     });
     let outcome = root.outcome.as_ref().unwrap();
     assert_eq!(outcome.status, OutcomeStatus::Succeeded, "{outcome:?}");
-    assert!(was_held(&scene, &root, "1 unread comment"));
+    // Her comment is read before the line moves, by the run of the task or right before the move.
+    assert_eq!(times_landed(&scene, &root, "one"), 1);
     let branch = root.work.branch.as_deref().unwrap();
     let tip = scene.world.repository.branch(branch).unwrap();
     let files = scene.world.repository.files_of(&tip).unwrap();
@@ -208,7 +209,6 @@ fn a_check_that_fails_while_its_tree_is_verified_keeps_a_task_from_landing() {
         forge.set_checks(&pr.head_sha, vec![failed]);
     });
     assert_eq!(times_landed(&scene, &root, "one"), 0);
-    assert!(was_held(&scene, &root, "check `build` failed"));
 }
 
 #[test]
@@ -218,21 +218,21 @@ fn a_task_that_nobody_stands_against_lands_at_once() {
         root.outcome.as_ref().unwrap().status,
         OutcomeStatus::Succeeded
     );
-    assert!(!was_held(&scene, &root, ""));
+    assert!(!was_held(&scene, &root));
 }
 
-/// Whether a task was prevented from landing for this reason.
-fn was_held(scene: &Scene, root: &Run, reason: &str) -> bool {
+/// Whether a task was kept from landing right before the move.
+fn was_held(scene: &Scene, root: &Run) -> bool {
     let entries = scene.world.store.journal(&root.id).unwrap();
     entries.iter().any(|entry| {
         matches!(
             &entry.event,
             Event::EffectEnded {
                 result: EffectResult::OnLine {
-                    answer: LineAnswer::Unheard { tasks },
+                    answer: LineAnswer::Unheard { .. },
                 },
                 ..
-            } if tasks.iter().any(|one| one.why.contains(reason))
+            }
         )
     })
 }
