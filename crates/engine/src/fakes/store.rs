@@ -29,7 +29,11 @@ pub struct FakeStore {
     process: DriveProcess,
     crash: Option<CrashPoint>,
     counts: Arc<Mutex<Counted>>,
+    once: Arc<Mutex<Option<Once>>>,
 }
+
+/// Acts on the first state that it accepts, and returns whether it did.
+type Once = Box<dyn FnMut(&Run) -> bool + Send>;
 
 #[derive(Default)]
 struct StoreState {
@@ -74,7 +78,13 @@ impl FakeStore {
             process,
             crash: None,
             counts: Arc::default(),
+            once: Arc::default(),
         }
+    }
+
+    /// Calls this with every state that is written, until it has acted. Nothing is performed before.
+    pub fn once(&self, act: impl FnMut(&Run) -> bool + Send + 'static) {
+        *lock(&self.once) = Some(Box::new(act));
     }
 
     /// The same journal, as used by another process, which dies at this point.
@@ -84,6 +94,7 @@ impl FakeStore {
             process,
             crash,
             counts: Arc::default(),
+            once: Arc::clone(&self.once),
         }
     }
 
@@ -204,6 +215,7 @@ impl Store for FakeStore {
                 Ok((false, run)) => Ok(Appended::Duplicate(Box::new(run))),
                 Ok((true, run)) => {
                     state.save(append, &run);
+                    lock(&self.once).take_if(|act| act(&run));
                     Ok(Appended::Folded(Box::new(run)))
                 }
                 Err(problem) => Err(problem),

@@ -7,8 +7,8 @@ use drive_core::forge::checks::{Check, CheckSource, CheckState};
 use drive_core::ids::RunId;
 use drive_core::plan::Plan;
 use drive_core::run::{
-    BuildTerms, Event, Level, LineTerms, OutcomeStatus, PerTask, PlanFrom, Request, Run, RunKind,
-    WatchTerms, fold,
+    BuildTerms, Effect, EffectResult, Event, Level, LineAct, LineAnswer, LineTerms, OutcomeStatus,
+    PerTask, PlanFrom, Request, Run, RunKind, WatchTerms, fold,
 };
 use drive_engine::fakes::{AgentTurn, AgentWork, FakeForge, FakeWorld, REPOSITORY_PATH};
 use drive_engine::ports::{Entry, Place, Store, VersionControl};
@@ -145,6 +145,22 @@ fn a_cruise_that_builds_lands_the_tasks_of_its_plan() {
 /// while its tree is verified.
 fn per_task(meanwhile: impl FnOnce(&FakeForge, &PullRequest) + Send + 'static) -> (Scene, Run) {
     let scene = scene();
+    let forge = scene.world.forge.clone();
+    scene
+        .world
+        .gate
+        .during(move || meanwhile(&forge, &first(&forge)));
+    fly_per_task(scene)
+}
+
+/// The pull request of the first task.
+fn first(forge: &FakeForge) -> PullRequest {
+    let all = forge.pull_requests();
+    let first = all.into_iter().find(|one| one.title.contains("one.txt"));
+    first.expect("the first task has a pull request")
+}
+
+fn fly_per_task(scene: Scene) -> (Scene, Run) {
     scene.world.agents.script(Role::Fixer, |turn: &AgentTurn| {
         let one = |id: &str| format!(r#"{{"id": "{id}", "action": "fixed", "note": "done"}}"#);
         let all = turn.input.comments.iter().map(|comment| one(&comment.id));
@@ -166,12 +182,6 @@ fn per_task(meanwhile: impl FnOnce(&FakeForge, &PullRequest) + Send + 'static) -
             approve: false,
         });
     }
-    let forge = scene.world.forge.clone();
-    scene.world.gate.during(move || {
-        let all = forge.pull_requests();
-        let first = all.iter().find(|one| one.title.contains("one.txt"));
-        meanwhile(&forge, first.expect("the first task has a pull request"));
-    });
     let root = scene.cruise(&request, None).unwrap();
     (scene, root)
 }
@@ -189,6 +199,38 @@ fn a_comment_while_its_tree_is_verified_is_answered_before_a_task_lands() {
         has_answer(&scene, &root),
         "what she asked for landed with it"
     );
+}
+
+#[test]
+fn a_comment_after_the_move_was_decided_keeps_the_branch_where_it_is() {
+    let scene = scene();
+    let forge = scene.world.forge.clone();
+    scene.world.store.once(move |run| {
+        let is_land = |effect: &Effect| {
+            matches!(effect, Effect::OnLine { act: LineAct::Land { offers, .. } } if !offers.is_empty())
+        };
+        let lands = run.pending.values().any(is_land);
+        if lands {
+            forge.person_comments("ann", first(&forge).number, "STOP, say why");
+        }
+        lands
+    });
+    let (scene, root) = fly_per_task(scene);
+    assert_eq!(times_landed(&scene, &root, "one"), 1);
+    let is_held = |entry: &Entry| {
+        matches!(
+            &entry.event,
+            Event::EffectEnded {
+                result: EffectResult::OnLine {
+                    answer: LineAnswer::Unheard { .. },
+                },
+                ..
+            }
+        )
+    };
+    let journal = scene.world.store.journal(&root.id).unwrap();
+    assert!(journal.iter().any(is_held), "the decided move is not made");
+    assert!(has_answer(&scene, &root));
 }
 
 /// Whether a fixer's commit is on the branch.
